@@ -1,0 +1,1 @@
+//! Layer 3: one reader or writer per file format, to and from the [`Spec`](crate::Spec).

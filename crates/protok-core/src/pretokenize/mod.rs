@@ -1,0 +1,1 @@
+//! Stage 3: cuts the normalized text into pieces.

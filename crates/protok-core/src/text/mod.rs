@@ -1,0 +1,3 @@
+//! Layer 1: facts about text.
+
+pub mod alphabet;

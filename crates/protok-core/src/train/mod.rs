@@ -1,0 +1,1 @@
+//! Trainers: a corpus becomes a vocabulary.
