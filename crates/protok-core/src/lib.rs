@@ -1,11 +1,20 @@
 //! The protok engine: text to token ids and back, exactly, for every tokenizer family.
 
+pub mod added_tokens;
+pub mod decode;
+pub mod encoding;
 pub mod error;
 pub mod formats;
+pub mod model;
+pub mod normalize;
+pub mod parallel;
+pub mod pipeline;
+pub mod postprocess;
 pub mod pretokenize;
 pub mod spec;
 pub mod text;
 pub mod train;
+pub mod vocab;
 
 pub use error::{Error, ErrorKind, Result};
 pub use spec::Spec;

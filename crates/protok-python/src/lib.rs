@@ -1,1 +1,39 @@
 //! The compiled module `protok._core`: glue between Python and [`protok_core`], no logic.
+
+mod arguments;
+mod batch;
+mod buffer;
+mod encoding;
+mod errors;
+mod tokenizer;
+mod training;
+mod vocab;
+
+use pyo3::prelude::*;
+
+/// The compiled engine of protok.
+#[pymodule(gil_used = false)]
+mod _core {
+    use super::{Bound, PyModule, PyModuleMethods, PyResult};
+
+    #[pymodule_export]
+    use super::batch::Batch;
+    #[pymodule_export]
+    use super::buffer::Buffer;
+    #[pymodule_export]
+    use super::encoding::Encoding;
+    #[pymodule_export]
+    use super::tokenizer::Tokenizer;
+    #[pymodule_export]
+    use super::training::{WordCounter, train_bpe};
+    #[pymodule_export]
+    use super::vocab::{AddedToken, ControlToken, Vocab};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        let versions: std::collections::BTreeMap<&str, &str> =
+            protok_core::text::unicode::VERSIONS.iter().copied().collect();
+        module.add("UNICODE_VERSIONS", versions)
+    }
+}

@@ -1,3 +1,8 @@
 //! Layer 1: facts about text.
 
+pub mod aligned;
+pub mod alignment;
 pub mod alphabet;
+pub mod edits;
+pub mod unicode;
+pub mod utf8;

@@ -1,0 +1,359 @@
+//! Stage 1: finds added tokens in the text, before the rest of it is touched.
+//!
+//! There are two searches, as in `tokenizers`: tokens that are not `normalized` in the raw
+//! text, then the others, in their normalized form, in the normalized text between. Each search
+//! is leftmost-longest over all its tokens. A match that fails `single_word` is dropped with the
+//! text it covers, which is then not searched again: the reference's rule.
+//!
+//! Control tokens are those flagged special, and those that the caller names. What happens where
+//! a text spells one is the [`SpecialPolicy`] of the call. Under [`SpecialPolicy::Text`] the
+//! search does not know them, so an ordinary token inside or across one is still found.
+//!
+//! The search is linear in the text (Aho-Corasick).
+
+use aho_corasick::{AhoCorasick, MatchKind};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::normalize::Normalizer;
+use crate::spec::AddedToken;
+use crate::text::unicode::is_word;
+
+/// What to do where a text spells a control token.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum SpecialPolicy {
+    /// Refuse the text.
+    #[default]
+    Raise,
+    /// Encode it as the text it is.
+    Text,
+    /// Read it as the control token.
+    Parse,
+    /// Read these (by id) as control tokens, refuse the text if it spells another.
+    Named(FxHashSet<u32>),
+}
+
+/// A stretch of text: an added token, or ordinary text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Section {
+    /// First byte.
+    pub start: usize,
+    /// Past the last byte.
+    pub end: usize,
+    /// The id of the added token that it is.
+    pub token: Option<u32>,
+}
+
+/// Which of the two searches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// In the raw text.
+    Raw,
+    /// In the normalized text.
+    Normalized,
+}
+
+/// The added tokens of a tokenizer, compiled.
+#[derive(Debug)]
+pub struct AddedTokens {
+    tokens: Vec<AddedToken>,
+    by_id: FxHashMap<u32, usize>,
+    control: FxHashSet<u32>,
+    /// What the decoder reads for tokens whose normalized form differs.
+    normalized_forms: FxHashMap<u32, String>,
+    raw: Searches,
+    normalized: Searches,
+}
+
+/// The search over all tokens of a phase, and over those that are not control tokens.
+#[derive(Debug, Default)]
+struct Searches {
+    all: Option<Search>,
+    /// Present only where it differs from `all`.
+    ordinary: Option<Search>,
+    has_control: bool,
+}
+
+#[derive(Debug)]
+struct Search {
+    automaton: AhoCorasick,
+    /// The token of each pattern, as an index into `tokens`.
+    tokens: Vec<usize>,
+}
+
+impl AddedTokens {
+    /// Compiles the added tokens; `control` names control tokens besides those flagged special.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Artifact`] where the automaton cannot be built.
+    pub fn compile(
+        tokens: &[AddedToken],
+        control: &FxHashSet<u32>,
+        normalizer: &Normalizer,
+    ) -> Result<Self> {
+        let tokens: Vec<AddedToken> =
+            tokens.iter().filter(|token| !token.content.is_empty()).cloned().collect();
+        let by_id: FxHashMap<u32, usize> =
+            tokens.iter().enumerate().map(|(index, token)| (token.id, index)).collect();
+        let mut normalized_forms = FxHashMap::default();
+        let (mut raw, mut normalized) = (Vec::new(), Vec::new());
+        for (index, token) in tokens.iter().enumerate() {
+            // Of two entries with one id the later one counts.
+            if by_id[&token.id] != index {
+                continue;
+            }
+            if token.normalized {
+                let form = normalizer.apply(&token.content)?.into_owned();
+                if form != token.content {
+                    normalized_forms.insert(token.id, form.clone());
+                }
+                normalized.push((form, index));
+            } else {
+                raw.push((token.content.clone(), index));
+            }
+        }
+        Ok(Self {
+            raw: Searches::build(&raw, &tokens, control)?,
+            normalized: Searches::build(&normalized, &tokens, control)?,
+            by_id,
+            control: control.clone(),
+            normalized_forms,
+            tokens,
+        })
+    }
+
+    /// The added token with an id.
+    #[must_use]
+    pub fn get(&self, id: u32) -> Option<&AddedToken> {
+        self.by_id.get(&id).map(|&index| &self.tokens[index])
+    }
+
+    /// All of them, in the order of the spec.
+    #[must_use]
+    pub fn tokens(&self) -> &[AddedToken] {
+        &self.tokens
+    }
+
+    /// Whether an id is a control token's.
+    #[must_use]
+    pub fn is_control(&self, id: u32) -> bool {
+        self.control.contains(&id)
+    }
+
+    /// The ids of all control tokens.
+    #[must_use]
+    pub fn control(&self) -> &FxHashSet<u32> {
+        &self.control
+    }
+
+    /// What the decoder reads for an added token: its normalized form where it has one.
+    #[must_use]
+    pub fn decoded_form(&self, id: u32) -> Option<&str> {
+        match self.normalized_forms.get(&id) {
+            Some(form) => Some(form),
+            None => self.get(id).map(|token| token.content.as_str()),
+        }
+    }
+
+    /// Whether a search of this phase can find anything under a policy.
+    #[must_use]
+    pub fn any(&self, phase: Phase, policy: &SpecialPolicy) -> bool {
+        self.searches(phase).choose(policy).is_some()
+    }
+
+    fn searches(&self, phase: Phase) -> &Searches {
+        match phase {
+            Phase::Raw => &self.raw,
+            Phase::Normalized => &self.normalized,
+        }
+    }
+
+    /// Cuts `text` into sections; `report` gets each, in order. Without added tokens the text is
+    /// one section; an empty text has none.
+    ///
+    /// # Errors
+    /// [`ErrorKind::SpecialToken`] where the policy refuses, and what `report` returns.
+    pub fn split(
+        &self,
+        text: &str,
+        phase: Phase,
+        policy: &SpecialPolicy,
+        mut report: impl FnMut(Section) -> Result<()>,
+    ) -> Result<()> {
+        let mut copied = 0;
+        if let Some(search) = self.searches(phase).choose(policy) {
+            for found in search.automaton.find_iter(text) {
+                let token = &self.tokens[search.tokens[found.pattern().as_usize()]];
+                let (mut start, mut end) = (found.start(), found.end());
+                if token.single_word && touches_word(text, start, end) {
+                    continue;
+                }
+                self.check(token, start, policy)?;
+                if token.lstrip {
+                    start = text[..start].trim_end().len().max(copied);
+                }
+                if token.rstrip {
+                    end = text.len() - text[end..].trim_start().len();
+                }
+                if copied < start {
+                    report(Section { start: copied, end: start, token: None })?;
+                }
+                report(Section { start, end, token: Some(token.id) })?;
+                copied = end;
+            }
+        }
+        if copied < text.len() {
+            report(Section { start: copied, end: text.len(), token: None })?;
+        }
+        Ok(())
+    }
+
+    fn check(&self, token: &AddedToken, at: usize, policy: &SpecialPolicy) -> Result<()> {
+        let refused = match policy {
+            SpecialPolicy::Raise => self.is_control(token.id),
+            SpecialPolicy::Named(ids) => self.is_control(token.id) && !ids.contains(&token.id),
+            SpecialPolicy::Text | SpecialPolicy::Parse => false,
+        };
+        if !refused {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::SpecialToken,
+            format!("The text spells the control token {:?} (id {}).", token.content, token.id),
+        )
+        .at(format!("byte {at}"))
+        .position(at)
+        .value(token.content.clone())
+        .hint(
+            "Pass special=\"text\" to encode it as plain text, or special=\"parse\" to read it \
+             as the control token, if you trust the text.",
+        ))
+    }
+}
+
+fn touches_word(text: &str, start: usize, end: usize) -> bool {
+    text[..start].chars().next_back().is_some_and(is_word)
+        || text[end..].chars().next().is_some_and(is_word)
+}
+
+impl Searches {
+    fn build(
+        patterns: &[(String, usize)],
+        tokens: &[AddedToken],
+        control: &FxHashSet<u32>,
+    ) -> Result<Self> {
+        let is_control = |index: usize| control.contains(&tokens[index].id);
+        let has_control = patterns.iter().any(|&(_, index)| is_control(index));
+        let ordinary: Vec<_> =
+            patterns.iter().filter(|&&(_, index)| !is_control(index)).cloned().collect();
+        Ok(Self {
+            all: Search::build(patterns)?,
+            ordinary: if has_control { Search::build(&ordinary)? } else { None },
+            has_control,
+        })
+    }
+
+    fn choose(&self, policy: &SpecialPolicy) -> Option<&Search> {
+        if *policy == SpecialPolicy::Text && self.has_control {
+            self.ordinary.as_ref()
+        } else {
+            self.all.as_ref()
+        }
+    }
+}
+
+impl Search {
+    fn build(patterns: &[(String, usize)]) -> Result<Option<Self>> {
+        // A token that normalizes to nothing matches nothing.
+        let patterns: Vec<_> = patterns.iter().filter(|(text, _)| !text.is_empty()).collect();
+        if patterns.is_empty() {
+            return Ok(None);
+        }
+        let automaton = AhoCorasick::builder()
+            .match_kind(MatchKind::LeftmostLongest)
+            .build(patterns.iter().map(|(text, _)| text))
+            .map_err(|error| {
+                Error::artifact("added_tokens", format!("They cannot be searched for: {error}."))
+            })?;
+        Ok(Some(Self { automaton, tokens: patterns.iter().map(|&&(_, index)| index).collect() }))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn token(id: u32, content: &str, special: bool) -> AddedToken {
+        AddedToken {
+            id,
+            content: content.into(),
+            single_word: false,
+            lstrip: false,
+            rstrip: false,
+            normalized: false,
+            special,
+        }
+    }
+
+    fn compile(tokens: &[AddedToken]) -> AddedTokens {
+        let control = tokens.iter().filter(|token| token.special).map(|token| token.id).collect();
+        AddedTokens::compile(tokens, &control, &Normalizer::default()).unwrap()
+    }
+
+    fn split(tokens: &AddedTokens, text: &str, policy: &SpecialPolicy) -> Vec<(String, i64)> {
+        let mut sections = Vec::new();
+        tokens
+            .split(text, Phase::Raw, policy, |section| {
+                let id = section.token.map_or(-1, i64::from);
+                sections.push((text[section.start..section.end].to_owned(), id));
+                Ok(())
+            })
+            .unwrap();
+        sections
+    }
+
+    fn sections(expected: &[(&str, i64)]) -> Vec<(String, i64)> {
+        expected.iter().map(|&(text, id)| (text.to_owned(), id)).collect()
+    }
+
+    #[test]
+    fn leftmost_longest_whatever_the_order() {
+        for order in [[1, 2, 3], [3, 2, 1]] {
+            let tokens: Vec<_> = order
+                .iter()
+                .map(|&id| token(id, ["", "t_1", "t_12", "t_123"][id as usize], false))
+                .collect();
+            let found = split(&compile(&tokens), "t_1 t_12t_123", &SpecialPolicy::Parse);
+            let expected = [("t_1", 1), (" ", -1), ("t_12", 2), ("t_123", 3)];
+            assert_eq!(found, sections(&expected));
+        }
+    }
+
+    #[test]
+    fn policies() {
+        let tokens = compile(&[token(1, "<s>", true), token(2, "<t>", true), token(3, "s>x", false)]);
+        let text = "a<s>x";
+        let error =
+            tokens.split(text, Phase::Raw, &SpecialPolicy::Raise, |_| Ok(())).unwrap_err();
+        assert_eq!((error.kind, error.position), (ErrorKind::SpecialToken, Some(1)));
+        let parse = split(&tokens, text, &SpecialPolicy::Parse);
+        assert_eq!(parse, sections(&[("a", -1), ("<s>", 1), ("x", -1)]));
+        let plain = split(&tokens, text, &SpecialPolicy::Text);
+        assert_eq!(plain, sections(&[("a<", -1), ("s>x", 3)]));
+        let named = SpecialPolicy::Named([1].into_iter().collect());
+        assert_eq!(split(&tokens, text, &named), parse);
+        assert!(tokens.split("<t>", Phase::Raw, &named, |_| Ok(())).is_err());
+    }
+
+    #[test]
+    fn stripping_and_single_words() {
+        let strip = AddedToken { lstrip: true, rstrip: true, ..token(1, "<m>", false) };
+        let word = AddedToken { single_word: true, ..token(2, "ab", false) };
+        let tokens = compile(&[strip, word]);
+        let found = split(&tokens, "x <m>  <m> ab abb", &SpecialPolicy::Parse);
+        let expected =
+            [("x", -1), (" <m>  ", 1), ("<m> ", 1), ("ab", 2), (" abb", -1)];
+        assert_eq!(found, sections(&expected));
+    }
+}

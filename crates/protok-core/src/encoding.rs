@@ -1,0 +1,44 @@
+//! The result of encoding: ids, and where in them each text stands.
+
+/// Where tokens came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// The template.
+    Template,
+    /// Text 0 or 1.
+    Text(usize),
+}
+
+/// A run of tokens with one source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    /// The first token.
+    pub start: usize,
+    /// Past the last token.
+    pub end: usize,
+    /// Where they came from.
+    pub source: Source,
+    /// Their type id.
+    pub type_id: u32,
+}
+
+/// The ids of one text or two, with the template's control tokens.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Encoding {
+    /// The ids.
+    pub ids: Vec<u32>,
+    /// Runs of tokens with one source, which cover the ids.
+    pub parts: Vec<Part>,
+}
+
+impl Encoding {
+    /// One value a token, from the part that it is in.
+    pub fn spread<'a, T: Clone + 'a>(
+        &'a self,
+        value: impl Fn(&Part) -> T + 'a,
+    ) -> impl Iterator<Item = T> + 'a {
+        self.parts.iter().flat_map(move |part| {
+            std::iter::repeat_n(value(part), part.end - part.start)
+        })
+    }
+}

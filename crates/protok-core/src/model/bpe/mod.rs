@@ -1,0 +1,328 @@
+//! Byte-pair encoding, for every kind of BPE vocabulary.
+//!
+//! A piece becomes symbols ([`symbols`]), then pairs of symbols are joined in the order of the
+//! rules ([`merge`], with [`reference`](mod@reference) as its oracle). Before that, pieces that
+//! are tokens themselves are taken whole where the vocabulary says so, and pieces seen before
+//! come from the [`cache`].
+
+pub mod cache;
+pub mod dropout;
+pub mod merge;
+pub mod pairs;
+pub mod reference;
+pub mod symbols;
+
+use rustc_hash::FxHashSet;
+
+use crate::error::{Error, Result};
+use crate::spec::{self, Merges};
+use crate::text::alphabet;
+use crate::vocab::Vocab;
+
+use cache::{Cache, Key};
+use dropout::Dropout;
+use merge::MergeScratch;
+use pairs::Pairs;
+use symbols::{Symbol, Symbols, Unit};
+
+/// A compiled BPE model.
+#[derive(Debug)]
+pub struct Bpe {
+    pairs: Pairs,
+    symbols: Symbols,
+    whole: Whole,
+    dropout: f32,
+    /// How many bytes of a piece each token covers, where that is certain; else 0.
+    lengths: Vec<u32>,
+}
+
+/// Whether a piece that is a token is taken whole, and where to look it up.
+#[derive(Debug)]
+enum Whole {
+    No,
+    /// In the model's vocabulary, which spells tokens as pieces.
+    InVocab,
+    /// In an index of its own, by the bytes of a piece.
+    In(Vocab),
+}
+
+impl Whole {
+    #[inline]
+    fn id(&self, piece: &[u8], vocab: &Vocab) -> Option<u32> {
+        match self {
+            Whole::No => None,
+            Whole::InVocab => vocab.id(piece),
+            Whole::In(index) => index.id(piece),
+        }
+    }
+}
+
+/// The memory that encoding needs, kept from call to call; one for each thread.
+#[derive(Debug)]
+pub struct Scratch {
+    cache: Cache,
+    symbols: Vec<u32>,
+    spans: Vec<Symbol>,
+    tokens: Vec<u32>,
+    merge: MergeScratch,
+}
+
+impl Scratch {
+    /// With a cache of at most so many bytes.
+    #[must_use]
+    pub fn new(cache_bytes: usize) -> Self {
+        Self {
+            cache: Cache::new(cache_bytes),
+            symbols: Vec::new(),
+            spans: Vec::new(),
+            tokens: Vec::new(),
+            merge: MergeScratch::default(),
+        }
+    }
+}
+
+impl Bpe {
+    /// Compiles a model. No token of `banned` can come out of it.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Artifact`] where a merge has no result in the vocabulary.
+    pub fn compile(
+        spec: &spec::Bpe,
+        unit: Unit,
+        vocab: &Vocab,
+        banned: &FxHashSet<u32>,
+    ) -> Result<Self> {
+        let pairs = match &spec.merges {
+            Merges::Listed(list) => {
+                let prefix = spec.continuing_subword_prefix.as_deref().unwrap_or("").len();
+                let mut rules = Vec::with_capacity(list.len());
+                let mut joined = Vec::new();
+                for (index, &(left, right)) in list.iter().enumerate() {
+                    let at = || format!("model.merges[{index}]");
+                    let (Some(left_bytes), Some(right_bytes)) =
+                        (vocab.bytes(left), vocab.bytes(right))
+                    else {
+                        return Err(Error::artifact(at(), "The merge names an unknown id."));
+                    };
+                    joined.clear();
+                    joined.extend_from_slice(left_bytes);
+                    joined.extend_from_slice(right_bytes.get(prefix..).unwrap_or(&[]));
+                    let Some(target) = vocab.id(&joined) else {
+                        let token = String::from_utf8_lossy(&joined);
+                        return Err(Error::artifact(
+                            at(),
+                            format!("The merge makes {token:?}, which is not in the vocabulary."),
+                        )
+                        .value(token));
+                    };
+                    rules.push((left, right, target));
+                }
+                if rules.iter().any(|rule| banned.contains(&rule.2)) {
+                    rules.retain(|rule| !banned.contains(&rule.2));
+                }
+                Pairs::listed(&rules)
+            }
+            Merges::ByRank => Pairs::by_target(&rank_rules(vocab, banned)),
+        };
+        let whole = match (spec.ignore_merges, unit) {
+            (false, _) => Whole::No,
+            (true, Unit::AlphabetByte) => Whole::In(piece_index(unit, vocab, banned)?),
+            (true, _) if banned.is_empty() => Whole::InVocab,
+            (true, _) => Whole::In(piece_index(unit, vocab, banned)?),
+        };
+        let symbols = Symbols::compile(spec, unit, vocab, banned);
+        let lengths = symbols.lengths(vocab);
+        Ok(Self { pairs, symbols, whole, dropout: spec.dropout.unwrap_or(0.0), lengths })
+    }
+
+    /// Whether any of these tokens can come out of the model.
+    #[must_use]
+    pub fn can_yield(&self, ids: &FxHashSet<u32>, vocab: &Vocab) -> bool {
+        let whole = match &self.whole {
+            Whole::No => false,
+            Whole::InVocab => ids.iter().any(|&id| vocab.bytes(id).is_some()),
+            Whole::In(index) => ids.iter().any(|&id| index.bytes(id).is_some()),
+        };
+        whole || self.symbols.can_yield(ids, vocab) || self.pairs.targets().any(|id| ids.contains(&id))
+    }
+
+    /// Appends the tokens of a piece.
+    ///
+    /// # Errors
+    /// Where the vocabulary has neither a token for a unit nor a way around it.
+    #[inline]
+    pub fn encode(
+        &self,
+        piece: &[u8],
+        vocab: &Vocab,
+        scratch: &mut Scratch,
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
+        let key = Key::of(piece);
+        if let Some(key) = key
+            && scratch.cache.get(key, out)
+        {
+            return Ok(());
+        }
+        let before = out.len();
+        self.encode_uncached(piece, vocab, scratch, out)?;
+        if let Some(key) = key {
+            scratch.cache.put(key, &out[before..]);
+        }
+        Ok(())
+    }
+
+    fn encode_uncached(
+        &self,
+        piece: &[u8],
+        vocab: &Vocab,
+        scratch: &mut Scratch,
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
+        if let Some(id) = self.whole.id(piece, vocab) {
+            out.push(id);
+            return Ok(());
+        }
+        scratch.symbols.clear();
+        if !self.symbols.known(piece, &mut scratch.symbols) {
+            scratch.spans.clear();
+            self.symbols.all(piece, vocab, &mut scratch.spans)?;
+            scratch.symbols.extend(scratch.spans.iter().map(|symbol| symbol.id));
+        }
+        merge::merge(&mut scratch.symbols, &self.pairs, &mut scratch.merge);
+        out.extend_from_slice(&scratch.symbols);
+        Ok(())
+    }
+
+    /// Appends the tokens of a piece, each with the bytes that it covers. The tokens are those of
+    /// [`Self::encode`].
+    ///
+    /// # Errors
+    /// As [`Self::encode`].
+    pub fn encode_spans(
+        &self,
+        piece: &[u8],
+        vocab: &Vocab,
+        scratch: &mut Scratch,
+        out: &mut Vec<Symbol>,
+    ) -> Result<()> {
+        let mut ids = std::mem::take(&mut scratch.tokens);
+        ids.clear();
+        let encoded = self.encode(piece, vocab, scratch, &mut ids);
+        let before = out.len();
+        let mut end = 0;
+        let certain = ids.iter().all(|&id| {
+            let length = self.lengths.get(id as usize).map_or(0, |&length| length as usize);
+            out.push(Symbol { id, start: end, end: end + length });
+            end += length;
+            length > 0
+        });
+        scratch.tokens = ids;
+        encoded?;
+        if certain && end == piece.len() {
+            return Ok(());
+        }
+        // Unknown or byte tokens, or characters that vanished: go through it with the spans.
+        out.truncate(before);
+        if let Some(id) = self.whole.id(piece, vocab) {
+            out.push(Symbol { id, start: 0, end: piece.len() });
+            return Ok(());
+        }
+        scratch.spans.clear();
+        self.symbols.all(piece, vocab, &mut scratch.spans)?;
+        merge::merge_spans(&mut scratch.spans, &self.pairs, &mut scratch.merge);
+        out.extend_from_slice(&scratch.spans);
+        Ok(())
+    }
+
+    /// Appends the tokens of a piece with merges left out at random (BPE-dropout).
+    ///
+    /// # Errors
+    /// As [`Self::encode`].
+    pub fn encode_with_dropout(
+        &self,
+        piece: &[u8],
+        vocab: &Vocab,
+        random: &mut Dropout,
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
+        let mut symbols = Vec::new();
+        self.symbols.all(piece, vocab, &mut symbols)?;
+        let mut ids: Vec<u32> = symbols.iter().map(|symbol| symbol.id).collect();
+        random.merge(&mut ids, &self.pairs);
+        out.extend_from_slice(&ids);
+        Ok(())
+    }
+
+    /// The chance of leaving a merge out.
+    #[must_use]
+    pub fn dropout(&self) -> f32 {
+        self.dropout
+    }
+
+    /// Appends the tokens of a piece by the reference path, each with the bytes of the piece
+    /// that it covers; `tell` gets every merge.
+    ///
+    /// # Errors
+    /// As [`Self::encode`].
+    pub fn encode_reference(
+        &self,
+        piece: &[u8],
+        vocab: &Vocab,
+        out: &mut Vec<Symbol>,
+        mut tell: impl FnMut(reference::MergeStep),
+    ) -> Result<()> {
+        if let Some(id) = self.whole.id(piece, vocab) {
+            out.push(Symbol { id, start: 0, end: piece.len() });
+            return Ok(());
+        }
+        let before = out.len();
+        self.symbols.all(piece, vocab, out)?;
+        let mut ids: Vec<u32> = out[before..].iter().map(|symbol| symbol.id).collect();
+        reference::merge_steps(&mut ids, &self.pairs, |step| {
+            let at = before + step.at;
+            out[at].id = step.result;
+            out[at].end = out[at + 1].end;
+            out.remove(at + 1);
+            tell(step);
+        });
+        Ok(())
+    }
+}
+
+/// Every way to make a token out of two others: the rules of a rank file.
+fn rank_rules(vocab: &Vocab, banned: &FxHashSet<u32>) -> Vec<(u32, u32, u32)> {
+    let mut rules = Vec::with_capacity(vocab.len() * 2);
+    for (id, token) in vocab.iter() {
+        // Of two ids with one spelling, only the one that the spelling leads to merges.
+        if banned.contains(&id) || vocab.id(token) != Some(id) {
+            continue;
+        }
+        for cut in 1..token.len() {
+            let (left, right) = token.split_at(cut);
+            if let (Some(left), Some(right)) = (vocab.id(left), vocab.id(right)) {
+                rules.push((left, right, id));
+            }
+        }
+    }
+    rules
+}
+
+/// Tokens by the bytes of the piece that they cover.
+fn piece_index(unit: Unit, vocab: &Vocab, banned: &FxHashSet<u32>) -> Result<Vocab> {
+    let mut index = Vocab::default();
+    for (id, token) in vocab.iter() {
+        if banned.contains(&id) || vocab.id(token) != Some(id) {
+            continue;
+        }
+        match unit {
+            Unit::Byte | Unit::Character => index.insert(token, id)?,
+            Unit::AlphabetByte => {
+                if let Some(bytes) = std::str::from_utf8(token).ok().and_then(alphabet::decode) {
+                    index.insert(&bytes, id)?;
+                }
+            }
+        }
+    }
+    Ok(index)
+}

@@ -1,0 +1,155 @@
+//! Which pairs of tokens merge, into what, and in what order.
+//!
+//! One open-addressed table of 8-byte slots: left id, right id and rank in 21 bits each. One
+//! load answers whether a pair merges and when; what it becomes is read only when it does.
+
+use rustc_hash::FxHashMap;
+
+/// A rank that no pair has: the pair does not merge.
+pub const NO_MERGE: u32 = u32::MAX;
+
+const FIELD: u32 = 21;
+const FIELD_MAX: u32 = (1 << FIELD) - 1;
+const EMPTY: u64 = u64::MAX;
+
+/// The merge rules of a vocabulary. The lower a rank, the earlier its pair merges.
+#[derive(Debug)]
+pub struct Pairs {
+    slots: Slots,
+    /// What the pair of each rank becomes; empty where that is the rank itself.
+    targets: Vec<u32>,
+}
+
+#[derive(Debug)]
+enum Slots {
+    Packed { slots: Vec<u64>, shift: u32 },
+    /// For vocabularies whose ids or ranks do not fit in 21 bits.
+    Wide(FxHashMap<(u32, u32), u32>),
+}
+
+impl Pairs {
+    /// From rules in order: the rank of a rule is its place. The last of two rules for one pair
+    /// counts.
+    #[must_use]
+    pub fn listed(rules: &[(u32, u32, u32)]) -> Self {
+        let targets = rules.iter().map(|rule| rule.2).collect();
+        let ranked = rules.iter().zip(0u32..).map(|(&(left, right, _), rank)| (left, right, rank));
+        Self { slots: Slots::build(rules.len(), ranked), targets }
+    }
+
+    /// From rules whose rank is the id that they make.
+    #[must_use]
+    pub fn by_target(rules: &[(u32, u32, u32)]) -> Self {
+        Self { slots: Slots::build(rules.len(), rules.iter().copied()), targets: Vec::new() }
+    }
+
+    /// The rank of a pair, or [`NO_MERGE`].
+    #[inline]
+    #[must_use]
+    pub fn rank(&self, left: u32, right: u32) -> u32 {
+        match &self.slots {
+            Slots::Packed { slots, shift } => {
+                let key = u64::from(left) << FIELD | u64::from(right);
+                if left > FIELD_MAX || right > FIELD_MAX {
+                    return NO_MERGE;
+                }
+                let mask = slots.len() - 1;
+                let mut at = place(key, *shift);
+                loop {
+                    let slot = slots[at & mask];
+                    if slot >> FIELD == key {
+                        return (slot as u32) & FIELD_MAX;
+                    }
+                    if slot == EMPTY {
+                        return NO_MERGE;
+                    }
+                    at += 1;
+                }
+            }
+            Slots::Wide(map) => map.get(&(left, right)).copied().unwrap_or(NO_MERGE),
+        }
+    }
+
+    /// What the pair of a rank becomes.
+    #[inline]
+    #[must_use]
+    pub fn target(&self, rank: u32) -> u32 {
+        if self.targets.is_empty() { rank } else { self.targets[rank as usize] }
+    }
+}
+
+impl Pairs {
+    /// Everything that a rule makes, in no order.
+    pub fn targets(&self) -> impl Iterator<Item = u32> + '_ {
+        let packed = match &self.slots {
+            Slots::Packed { slots, .. } => slots.as_slice(),
+            Slots::Wide(_) => &[],
+        };
+        let wide = match &self.slots {
+            Slots::Packed { .. } => None,
+            Slots::Wide(map) => Some(map.values().copied()),
+        };
+        let ranks = packed.iter().filter(|&&slot| slot != EMPTY).map(|&slot| slot as u32 & FIELD_MAX);
+        ranks.chain(wide.into_iter().flatten()).map(|rank| self.target(rank))
+    }
+}
+
+#[inline]
+fn place(key: u64, shift: u32) -> usize {
+    (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> shift) as usize
+}
+
+impl Slots {
+    fn build(count: usize, rules: impl Iterator<Item = (u32, u32, u32)> + Clone) -> Self {
+        // The all-ones key is the empty slot's, so the largest id stays out of the packed form.
+        let fits = |value: u32| value < FIELD_MAX;
+        if !rules.clone().all(|(left, right, rank)| fits(left) && fits(right) && fits(rank)) {
+            return Self::Wide(rules.map(|(left, right, rank)| ((left, right), rank)).collect());
+        }
+        let capacity = (count * 2).next_power_of_two().max(4);
+        let shift = 64 - capacity.trailing_zeros();
+        let mut slots = vec![EMPTY; capacity];
+        for (left, right, rank) in rules {
+            let key = u64::from(left) << FIELD | u64::from(right);
+            let mut at = place(key, shift);
+            while slots[at & (capacity - 1)] != EMPTY
+                && slots[at & (capacity - 1)] >> FIELD != key
+            {
+                at += 1;
+            }
+            slots[at & (capacity - 1)] = key << FIELD | u64::from(rank);
+        }
+        Self::Packed { slots, shift }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_every_rule_and_nothing_else() {
+        let rules: Vec<_> = (0..5000u32).map(|i| (i * 7 % 1000, i / 3, 2000 + i)).collect();
+        for (pairs, listed) in [(Pairs::listed(&rules), true), (Pairs::by_target(&rules), false)] {
+            let mut last = FxHashMap::default();
+            for (rank, &(left, right, target)) in rules.iter().enumerate() {
+                last.insert((left, right), (rank as u32, target));
+            }
+            for (&(left, right), &(rank, target)) in &last {
+                let found = pairs.rank(left, right);
+                assert_eq!(found, if listed { rank } else { target });
+                assert_eq!(pairs.target(found), target);
+            }
+            assert_eq!(pairs.rank(1, 4000), NO_MERGE);
+            assert_eq!(pairs.rank(u32::MAX, u32::MAX), NO_MERGE);
+        }
+    }
+
+    #[test]
+    fn wide_ids() {
+        let pairs = Pairs::listed(&[(1 << 23, 2, 3)]);
+        assert_eq!(pairs.rank(1 << 23, 2), 0);
+        assert_eq!(pairs.rank(0, 2), NO_MERGE);
+        assert_eq!(Pairs::listed(&[]).rank(0, 0), NO_MERGE);
+    }
+}

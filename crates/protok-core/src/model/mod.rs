@@ -1,0 +1,3 @@
+//! Stage 4: turns each piece of text into tokens of the vocabulary.
+
+pub mod bpe;

@@ -1,0 +1,249 @@
+//! Stage 2: rewrites the text before it is cut.
+//!
+//! Each step says what it changes as [`Edits`]; the fast path applies them to a string, the
+//! reference path to an [`AlignedText`]. A text that nothing changes is not copied.
+//! Everything here is linear in the text, but for the sorting of combining marks within one
+//! cluster. A step makes a text at most 18 times longer (NFKC of one Arabic ligature).
+
+mod forms;
+
+use std::borrow::Cow;
+
+use crate::error::{Error, Result};
+use crate::pretokenize::Matcher;
+use crate::spec::{self, Pattern, Semantics};
+use crate::text::aligned::AlignedText;
+use crate::text::alignment::Alignment;
+use crate::text::edits::Edits;
+
+pub use forms::Form;
+
+/// A compiled normalizer: steps that run one after the other.
+#[derive(Debug, Default)]
+pub struct Normalizer {
+    steps: Vec<Step>,
+}
+
+#[derive(Debug)]
+enum Step {
+    Form(Form),
+    Lowercase,
+    StripAccents,
+    Replace { pattern: Matcher, content: String },
+    Prepend(String),
+    Strip { left: bool, right: bool },
+}
+
+impl Normalizer {
+    /// Compiles the normalizer of a spec.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Artifact`] for a component without an engine, or a bad pattern.
+    pub fn compile(spec: Option<&spec::Normalizer>, semantics: Semantics) -> Result<Self> {
+        let mut steps = Vec::new();
+        if let Some(spec) = spec {
+            add_steps(spec, semantics, &mut steps).map_err(|error| error.within("normalizer"))?;
+        }
+        Ok(Self { steps })
+    }
+
+    /// Whether it never changes a text.
+    #[must_use]
+    pub fn is_identity(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    /// Whether the result for a text is the joined results for its parts, wherever it is cut.
+    #[must_use]
+    pub fn is_local(&self) -> bool {
+        self.steps.iter().all(|step| matches!(step, Step::Lowercase | Step::StripAccents))
+    }
+
+    /// The normalized text.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Limit`] if a pattern reaches its bound.
+    pub fn apply<'a>(&self, text: &'a str) -> Result<Cow<'a, str>> {
+        let mut text = Cow::Borrowed(text);
+        let mut edits = Edits::default();
+        for step in &self.steps {
+            edits.clear();
+            step.edits(&text, &mut edits)?;
+            if !edits.is_empty() {
+                text = Cow::Owned(edits.apply(&text));
+            }
+        }
+        Ok(text)
+    }
+
+    /// The normalized text, and which stretches of it were rewritten.
+    ///
+    /// # Errors
+    /// As [`Self::apply`].
+    pub fn apply_with_alignment<'a>(&self, text: &'a str) -> Result<(Cow<'a, str>, Alignment)> {
+        let mut text = Cow::Borrowed(text);
+        let mut alignment = Alignment::default();
+        let mut edits = Edits::default();
+        for step in &self.steps {
+            edits.clear();
+            step.edits(&text, &mut edits)?;
+            if !edits.is_empty() {
+                alignment = alignment.rewritten(&edits);
+                text = Cow::Owned(edits.apply(&text));
+            }
+        }
+        Ok((text, alignment))
+    }
+
+    /// Normalizes `text`, keeping track of where everything came from.
+    ///
+    /// # Errors
+    /// As [`Self::apply`].
+    pub fn apply_aligned(&self, text: &mut AlignedText) -> Result<()> {
+        let mut edits = Edits::default();
+        for step in &self.steps {
+            edits.clear();
+            step.edits(text.text(), &mut edits)?;
+            text.apply(&edits);
+        }
+        Ok(())
+    }
+}
+
+fn add_steps(spec: &spec::Normalizer, semantics: Semantics, steps: &mut Vec<Step>) -> Result<()> {
+    use spec::Normalizer as Spec;
+    steps.push(match spec {
+        Spec::Sequence(items) => {
+            for (index, item) in items.iter().enumerate() {
+                add_steps(item, semantics, steps)
+                    .map_err(|error| error.within(&format!("normalizers[{index}]")))?;
+            }
+            return Ok(());
+        }
+        Spec::Nfc => Step::Form(Form::Nfc),
+        Spec::Nfd => Step::Form(Form::Nfd),
+        Spec::Nfkc => Step::Form(Form::Nfkc),
+        Spec::Nfkd => Step::Form(Form::Nfkd),
+        Spec::Lowercase => Step::Lowercase,
+        Spec::StripAccents => Step::StripAccents,
+        Spec::Replace(replace) => Step::Replace {
+            pattern: compile_pattern(&replace.pattern, semantics)?,
+            content: replace.content.clone(),
+        },
+        Spec::Prepend(prepend) => Step::Prepend(prepend.prepend.clone()),
+        Spec::Strip(strip) => Step::Strip { left: strip.strip_left, right: strip.strip_right },
+        Spec::Bert(_) => return Err(no_engine("BertNormalizer")),
+        Spec::Nmt => return Err(no_engine("Nmt")),
+        Spec::Precompiled(_) => return Err(no_engine("Precompiled")),
+        Spec::ByteLevel => return Err(no_engine("ByteLevel")),
+    });
+    Ok(())
+}
+
+fn no_engine(name: &str) -> Error {
+    Error::artifact("type", format!("The normalizer {name} has no engine in this version."))
+        .hint("Nothing is approximated in its place.")
+        .value(name)
+}
+
+/// Compiles a pattern of the spec.
+///
+/// # Errors
+/// As [`Matcher::compile`].
+pub fn compile_pattern(pattern: &Pattern, semantics: Semantics) -> Result<Matcher> {
+    match pattern {
+        Pattern::String(text) => Ok(Matcher::literal(text)),
+        Pattern::Regex(source) => {
+            Matcher::compile(source, semantics).map_err(|error| error.within("pattern"))
+        }
+    }
+}
+
+impl Step {
+    fn edits(&self, text: &str, edits: &mut Edits) -> Result<()> {
+        match self {
+            Step::Form(form) => form.edits(text, edits),
+            Step::Lowercase => lowercase(text, edits),
+            Step::StripAccents => strip_accents(text, edits),
+            Step::Replace { pattern, content } => {
+                pattern.for_each_match(text, |start, end| edits.replace(start, end, content))?;
+            }
+            // The reference leaves empty text empty.
+            Step::Prepend(prefix) => {
+                if !text.is_empty() && !prefix.is_empty() {
+                    edits.replace(0, 0, prefix);
+                }
+            }
+            Step::Strip { left, right } => strip(text, *left, *right, edits),
+        }
+        Ok(())
+    }
+}
+
+/// Character by character, as Unicode's full mapping says: no final sigma, `İ` becomes two.
+fn lowercase(text: &str, edits: &mut Edits) {
+    for (start, c) in text.char_indices() {
+        if c.is_ascii() {
+            if c.is_ascii_uppercase() {
+                edits.replace_chars(start, start + 1, [c.to_ascii_lowercase()]);
+            }
+        } else if !c.to_lowercase().eq([c]) {
+            edits.replace_chars(start, start + c.len_utf8(), c.to_lowercase());
+        }
+    }
+}
+
+fn strip_accents(text: &str, edits: &mut Edits) {
+    for (start, c) in text.char_indices() {
+        if !c.is_ascii() && unicode_normalization_alignments::char::is_combining_mark(c) {
+            edits.replace(start, start + c.len_utf8(), "");
+        }
+    }
+}
+
+fn strip(text: &str, left: bool, right: bool, edits: &mut Edits) {
+    let start = if left { text.len() - text.trim_start().len() } else { 0 };
+    if start > 0 {
+        edits.replace(0, start, "");
+    }
+    let end = if right { text.trim_end().len().max(start) } else { text.len() };
+    if end < text.len() {
+        edits.replace(end, text.len(), "");
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use spec::Normalizer as Spec;
+
+    fn run(spec: Spec, text: &str) -> String {
+        let normalizer = Normalizer::compile(Some(&spec), Semantics::HuggingFace).unwrap();
+        let fast = normalizer.apply(text).unwrap().into_owned();
+        let mut aligned = AlignedText::new(text, 0);
+        normalizer.apply_aligned(&mut aligned).unwrap();
+        assert_eq!(aligned.text(), fast);
+        fast
+    }
+
+    #[test]
+    fn each_step() {
+        assert_eq!(run(Spec::Nfc, "e\u{301}x"), "éx");
+        assert_eq!(run(Spec::Lowercase, "ΑΣ İ"), "ας i\u{307}".replace('ς', "σ"));
+        let strip = spec::StripNormalizer { strip_left: true, strip_right: true };
+        assert_eq!(run(Spec::Strip(strip), " \u{a0}a b\n"), "a b");
+        assert_eq!(run(Spec::Strip(strip), " \t "), "");
+        let prepend = Spec::Prepend(spec::Prepend { prepend: "▁".into() });
+        assert_eq!(run(prepend.clone(), "a"), "▁a");
+        assert_eq!(run(prepend, ""), "");
+        let accents = Spec::Sequence(vec![Spec::Nfd, Spec::StripAccents]);
+        assert_eq!(run(accents, "Crème"), "Creme");
+    }
+
+    #[test]
+    fn an_unchanged_text_is_borrowed() {
+        let normalizer = Normalizer::compile(Some(&Spec::Nfkc), Semantics::HuggingFace).unwrap();
+        assert!(matches!(normalizer.apply("plain 世界").unwrap(), Cow::Borrowed(_)));
+    }
+}

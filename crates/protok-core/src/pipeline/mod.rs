@@ -1,0 +1,250 @@
+//! Layer 5: a compiled [`Spec`], and the two paths through it.
+//!
+//! [`Pipeline::compile`] turns a spec into tables once; after that a pipeline never changes and
+//! may be shared between threads. The fast path ([`encode`]) yields ids. The reference path
+//! ([`reference`](mod@reference)) goes through the same stages naively, and yields for every
+//! token also the bytes of the original that it came from.
+
+pub mod batch;
+pub mod encode;
+pub mod reference;
+pub mod spans;
+
+use std::sync::Mutex;
+
+use rustc_hash::FxHashSet;
+
+use crate::added_tokens::AddedTokens;
+use crate::decode::{DecodeOptions, Decoder};
+use crate::error::{Error, Result};
+use crate::model::bpe::symbols::Unit;
+use crate::model::bpe::{Bpe, Scratch};
+use crate::normalize::Normalizer;
+use crate::postprocess::Template;
+use crate::pretokenize::PreTokenizer;
+use crate::spec::{Model, Spec};
+use crate::vocab::Vocab;
+
+/// The cache of each thread, in bytes, where the caller does not say.
+pub const DEFAULT_CACHE_BYTES: usize = 4 << 20;
+
+/// Why a token is a control token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ControlReason {
+    /// The artifact flags it special.
+    Special,
+    /// The caller named it.
+    Named,
+}
+
+impl ControlReason {
+    /// The reason in words.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Special => "flagged special",
+            Self::Named => "named by the caller of load",
+        }
+    }
+}
+
+/// What the caller decides when a spec is compiled.
+#[derive(Debug, Clone, Default)]
+pub struct CompileOptions {
+    /// The control tokens, by content, in place of those flagged special.
+    pub control_tokens: Option<Vec<String>>,
+    /// The size of each thread's cache.
+    pub cache_bytes: Option<usize>,
+}
+
+/// A compiled spec.
+#[derive(Debug)]
+pub struct Pipeline {
+    spec: Spec,
+    vocab: Vocab,
+    added: AddedTokens,
+    control: Vec<(u32, ControlReason)>,
+    normalizer: Normalizer,
+    pre_tokenizer: PreTokenizer,
+    model: Bpe,
+    /// The model for plain text, where the model could otherwise make a control token.
+    plain_model: Option<Bpe>,
+    template: Template,
+    decoder: Decoder,
+    cache_bytes: usize,
+    idle: Mutex<Vec<Scratch>>,
+}
+
+impl Pipeline {
+    /// Compiles a spec.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Artifact`], with the path of the component, for anything that cannot
+    /// run exactly.
+    pub fn compile(spec: Spec, options: &CompileOptions) -> Result<Self> {
+        let Model::Bpe(bpe) = &spec.model else {
+            return Err(Error::artifact(
+                "model.type",
+                "This kind of model has no engine in this version.",
+            )
+            .hint("BPE models can be loaded."));
+        };
+        let vocab = Vocab::new(&bpe.vocab)?;
+        let normalizer = Normalizer::compile(spec.normalizer.as_ref(), spec.semantics)?;
+        let pre_tokenizer = PreTokenizer::compile(spec.pre_tokenizer.as_ref(), spec.semantics)?;
+        let control = control_tokens(&spec, options.control_tokens.as_deref())?;
+        let ids: FxHashSet<u32> = control.iter().map(|&(id, _)| id).collect();
+        let added = AddedTokens::compile(&spec.added_tokens, &ids, &normalizer)?;
+
+        let unit = match (&bpe.merges, pre_tokenizer.yields_bytes()) {
+            (crate::spec::Merges::ByRank, _) => Unit::Byte,
+            (_, true) => Unit::AlphabetByte,
+            (_, false) => Unit::Character,
+        };
+        let model = Bpe::compile(bpe, unit, &vocab, &FxHashSet::default())?;
+        let mut banned = ids;
+        if let Some(unk) = bpe.unk_token.as_ref().and_then(|token| vocab.id(token.as_bytes())) {
+            banned.remove(&unk);
+        }
+        let plain_model = if model.can_yield(&banned, &vocab) {
+            Some(Bpe::compile(bpe, unit, &vocab, &banned)?)
+        } else {
+            None
+        };
+        let template = Template::compile(spec.post_processor.as_ref())?;
+        let decoder = Decoder::compile(spec.decoder.as_ref(), spec.semantics, &vocab, &added)?;
+        Ok(Self {
+            vocab,
+            added,
+            control,
+            normalizer,
+            pre_tokenizer,
+            model,
+            plain_model,
+            template,
+            decoder,
+            cache_bytes: options.cache_bytes.unwrap_or(DEFAULT_CACHE_BYTES),
+            idle: Mutex::new(Vec::new()),
+            spec,
+        })
+    }
+
+    /// The spec that it was compiled from.
+    #[must_use]
+    pub fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    /// The model's vocabulary, spelled as in the artifact.
+    #[must_use]
+    pub fn vocab(&self) -> &Vocab {
+        &self.vocab
+    }
+
+    /// The added tokens.
+    #[must_use]
+    pub fn added_tokens(&self) -> &AddedTokens {
+        &self.added
+    }
+
+    /// The control tokens, by rising id, and why they are.
+    #[must_use]
+    pub fn control_tokens(&self) -> &[(u32, ControlReason)] {
+        &self.control
+    }
+
+    /// The post-processor's template.
+    #[must_use]
+    pub fn template(&self) -> &Template {
+        &self.template
+    }
+
+    /// The engine of each regular expression, in order, for `inspect`.
+    #[must_use]
+    pub fn pattern_engines(&self) -> Vec<&'static str> {
+        self.pre_tokenizer.engines()
+    }
+
+    /// How a token is spelled: an added token's content, else the vocabulary's entry (bytes that
+    /// are not UTF-8 read as U+FFFD).
+    #[must_use]
+    pub fn token(&self, id: u32) -> Option<std::borrow::Cow<'_, str>> {
+        match self.added.get(id) {
+            Some(token) => Some(token.content.as_str().into()),
+            None => self.vocab.bytes(id).map(String::from_utf8_lossy),
+        }
+    }
+
+    /// The id of a token by its spelling, added tokens first.
+    #[must_use]
+    pub fn token_id(&self, token: &str) -> Option<u32> {
+        let added = self.added.tokens().iter().rev().find(|added| added.content == token);
+        added.map(|added| added.id).or_else(|| self.vocab.id(token.as_bytes()))
+    }
+
+    /// One past the highest id of the vocabulary and the added tokens.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        let added = self.added.tokens().iter().map(|token| token.id as usize + 1).max();
+        self.vocab.size().max(added.unwrap_or(0))
+    }
+
+    /// See [`Decoder::decode`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn decode(&self, ids: &[u32], options: DecodeOptions) -> Result<String> {
+        self.decoder.decode(ids, &self.vocab, &self.added, options)
+    }
+
+    /// See [`Decoder::decode_bytes`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn decode_bytes(&self, ids: &[u32], options: DecodeOptions) -> Result<Vec<u8>> {
+        self.decoder.decode_bytes(ids, &self.vocab, &self.added, options)
+    }
+
+    /// Lends scratch memory for the length of a call. No lock is held while it is lent, and a
+    /// process that forks while another thread holds the lock only goes without old memory.
+    fn with_scratch<T>(&self, work: impl FnOnce(&mut Scratch) -> T) -> T {
+        const MOST_IDLE: usize = 16;
+        let idle = self.idle.try_lock().ok().and_then(|mut idle| idle.pop());
+        let mut scratch = idle.unwrap_or_else(|| Scratch::new(self.cache_bytes));
+        let result = work(&mut scratch);
+        if let Ok(mut idle) = self.idle.try_lock()
+            && idle.len() < MOST_IDLE
+        {
+            idle.push(scratch);
+        }
+        result
+    }
+}
+
+fn control_tokens(
+    spec: &Spec,
+    named: Option<&[String]>,
+) -> Result<Vec<(u32, ControlReason)>> {
+    let mut control: Vec<(u32, ControlReason)> = match named {
+        None => spec
+            .added_tokens
+            .iter()
+            .filter(|token| token.special)
+            .map(|token| (token.id, ControlReason::Special))
+            .collect(),
+        Some(names) => names
+            .iter()
+            .map(|name| {
+                let token = spec.added_tokens.iter().find(|token| token.content == *name);
+                token.map(|token| (token.id, ControlReason::Named)).ok_or_else(|| {
+                    Error::input(format!("control_tokens names {name:?}, which is no added token."))
+                        .value(name.clone())
+                        .hint("Only tokens that are matched in the text can be control tokens.")
+                })
+            })
+            .collect::<Result<_>>()?,
+    };
+    control.sort_unstable_by_key(|&(id, _)| id);
+    control.dedup_by_key(|entry| entry.0);
+    Ok(control)
+}

@@ -1,0 +1,160 @@
+//! Stage 5: puts the template's control tokens around the tokens of the texts.
+//!
+//! Every post-processor compiles to one [`Template`]: a list for one text and a list for two, of
+//! control tokens and of places for a text's tokens.
+
+use crate::error::{Error, Result};
+use crate::spec::{self, SequenceName, TemplateItem};
+
+/// One item of a template.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Item {
+    /// A control token.
+    Token {
+        /// Its id.
+        id: u32,
+        /// Its type id.
+        type_id: u32,
+    },
+    /// The tokens of text 0 or 1.
+    Text {
+        /// Which text.
+        index: usize,
+        /// The type id of its tokens.
+        type_id: u32,
+    },
+}
+
+/// See the [module](self).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Template {
+    single: Vec<Item>,
+    pair: Vec<Item>,
+}
+
+impl Default for Template {
+    fn default() -> Self {
+        Self {
+            single: vec![Item::Text { index: 0, type_id: 0 }],
+            pair: vec![Item::Text { index: 0, type_id: 0 }, Item::Text { index: 1, type_id: 1 }],
+        }
+    }
+}
+
+impl Template {
+    /// Compiles the post-processor of a spec.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Artifact`] for a template that names an unknown control token, leaves
+    /// out the text, or stands in a sequence with another one that adds tokens.
+    pub fn compile(spec: Option<&spec::PostProcessor>) -> Result<Self> {
+        let mut template = None;
+        if let Some(spec) = spec {
+            collect(spec, &mut template).map_err(|error| error.within("post_processor"))?;
+        }
+        Ok(template.unwrap_or_default())
+    }
+
+    /// The items for one text or two.
+    pub fn items(&self, texts: usize, add_special_tokens: bool) -> impl Iterator<Item = &Item> {
+        let items = if texts == 2 { &self.pair } else { &self.single };
+        items.iter().filter(move |item| add_special_tokens || matches!(item, Item::Text { .. }))
+    }
+
+    /// The number of control tokens that are added to one text or two.
+    #[must_use]
+    pub fn added(&self, texts: usize, add_special_tokens: bool) -> usize {
+        self.items(texts, add_special_tokens)
+            .filter(|item| matches!(item, Item::Token { .. }))
+            .count()
+    }
+
+    /// The ids of all control tokens that it can add.
+    pub fn token_ids(&self) -> impl Iterator<Item = u32> + '_ {
+        self.single.iter().chain(&self.pair).filter_map(|item| match item {
+            Item::Token { id, .. } => Some(*id),
+            Item::Text { .. } => None,
+        })
+    }
+}
+
+fn collect(spec: &spec::PostProcessor, found: &mut Option<Template>) -> Result<()> {
+    use spec::PostProcessor as Spec;
+    let template = match spec {
+        Spec::Sequence(items) => {
+            for (index, item) in items.iter().enumerate() {
+                collect(item, found)
+                    .map_err(|error| error.within(&format!("processors[{index}]")))?;
+            }
+            return Ok(());
+        }
+        Spec::ByteLevel(_) => return Ok(()),
+        Spec::Roberta(roberta) => {
+            let (cls, sep) = (token(roberta.cls.1, 0), token(roberta.sep.1, 0));
+            let (a, b) = (text(0, 0), text(1, 0));
+            Template {
+                single: vec![cls.clone(), a.clone(), sep.clone()],
+                pair: vec![cls, a, sep.clone(), sep.clone(), b, sep],
+            }
+        }
+        Spec::Bert(bert) => {
+            let (cls, sep) = (token(bert.cls.1, 0), token(bert.sep.1, 0));
+            let (a, b) = (text(0, 0), text(1, 1));
+            Template {
+                single: vec![cls.clone(), a.clone(), sep.clone()],
+                pair: vec![cls, a, sep, b, token(bert.sep.1, 1)],
+            }
+        }
+        Spec::Template(template) => Template {
+            single: expand(template, &template.single, false)
+                .map_err(|error| error.within("single"))?,
+            pair: expand(template, &template.pair, true).map_err(|error| error.within("pair"))?,
+        },
+    };
+    if found.replace(template).is_some() {
+        return Err(Error::artifact("", "Two post-processors in one sequence add tokens.")
+            .hint("The reference refuses such a sequence when it runs."));
+    }
+    Ok(())
+}
+
+fn token(id: u32, type_id: u32) -> Item {
+    Item::Token { id, type_id }
+}
+
+fn text(index: usize, type_id: u32) -> Item {
+    Item::Text { index, type_id }
+}
+
+fn expand(
+    spec: &spec::TemplateProcessing,
+    items: &[TemplateItem],
+    two: bool,
+) -> Result<Vec<Item>> {
+    let mut expanded = Vec::new();
+    for (at, item) in items.iter().enumerate() {
+        match item {
+            TemplateItem::Sequence { id, type_id } => {
+                let index = usize::from(*id == SequenceName::B);
+                if index == 1 && !two {
+                    return Err(Error::artifact(
+                        format!("[{at}]"),
+                        "The template for one text has a place for a second one.",
+                    ));
+                }
+                expanded.push(text(index, *type_id));
+            }
+            TemplateItem::SpecialToken { id, type_id } => {
+                let Some((_, found)) = spec.special_tokens.iter().find(|(key, _)| key == id) else {
+                    return Err(Error::artifact(
+                        format!("[{at}]"),
+                        format!("The template names {id:?}, which special_tokens does not hold."),
+                    )
+                    .value(id.clone()));
+                };
+                expanded.extend(found.ids.iter().map(|&id| token(id, *type_id)));
+            }
+        }
+    }
+    Ok(expanded)
+}

@@ -1,0 +1,377 @@
+//! `protok._core.Tokenizer`, the base of `protok.Tokenizer`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use protok_core::formats::{self, Artifact, Files, ReadOptions};
+use protok_core::parallel::{map_groups, thread_count};
+use protok_core::pipeline::batch::Input;
+use protok_core::pipeline::encode::EncodeOptions;
+use protok_core::pipeline::{CompileOptions, DEFAULT_CACHE_BYTES, Pipeline};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
+
+use crate::arguments::{Text, decode_options, encode_options, ids};
+use crate::batch::Batch;
+use crate::buffer::{self, Buffer};
+use crate::encoding::Encoding;
+use crate::errors::OrRaise;
+use crate::vocab::{AddedToken, ControlToken, Vocab};
+
+/// Texts shorter than this are encoded without letting other threads in: the switch costs more.
+const DETACH: usize = 4096;
+
+/// A compiled tokenizer.
+#[pyclass(frozen, subclass, module = "protok._core")]
+pub struct Tokenizer {
+    pipeline: Arc<Pipeline>,
+    artifact: Arc<ArtifactInfo>,
+}
+
+/// What the files say beside the spec.
+struct ArtifactInfo {
+    format: String,
+    roles: Vec<(String, String)>,
+    chat_templates: Vec<(String, String)>,
+    notes: Vec<String>,
+    sources: Vec<(String, String)>,
+    fingerprint: String,
+}
+
+impl Tokenizer {
+    fn options(
+        &self,
+        add_special_tokens: bool,
+        special: &Bound<'_, PyAny>,
+        seed: Option<u64>,
+    ) -> PyResult<EncodeOptions> {
+        encode_options(&self.pipeline, add_special_tokens, special, seed)
+    }
+}
+
+fn detach_if<T: Send>(py: Python<'_>, bytes: usize, work: impl FnOnce() -> T + Send) -> T {
+    if bytes < DETACH { work() } else { py.detach(work) }
+}
+
+#[pymethods]
+impl Tokenizer {
+    #[new]
+    #[pyo3(signature = (files, *, encoding=None, pattern=None, special_tokens=None, control_tokens=None, cache_bytes=DEFAULT_CACHE_BYTES))]
+    fn new(
+        py: Python<'_>,
+        files: &Bound<'_, PyDict>,
+        encoding: Option<String>,
+        pattern: Option<String>,
+        special_tokens: Option<BTreeMap<String, u32>>,
+        control_tokens: Option<Vec<String>>,
+        cache_bytes: usize,
+    ) -> PyResult<Self> {
+        let mut contents: Vec<(String, pyo3::pybacked::PyBackedBytes)> = Vec::new();
+        for (name, content) in files {
+            contents.push((name.extract()?, content.cast_into::<PyBytes>()?.into()));
+        }
+        let compile = CompileOptions { control_tokens, cache_bytes: Some(cache_bytes) };
+        py.detach(|| {
+            let mut files = Files::default();
+            for (name, content) in &contents {
+                files.insert(name, content);
+            }
+            let read = ReadOptions {
+                encoding,
+                pattern,
+                special_tokens: special_tokens.map(|tokens| tokens.into_iter().collect()),
+            };
+            let Artifact { spec, roles, chat_templates, config_notes, format, sources } =
+                formats::read(&files, &read)?;
+            let fingerprint = formats::canonical::fingerprint(&spec);
+            let info = ArtifactInfo {
+                format: format.to_string(),
+                roles,
+                chat_templates,
+                notes: config_notes,
+                sources,
+                fingerprint,
+            };
+            Ok(Self {
+                pipeline: Arc::new(Pipeline::compile(spec, &compile)?),
+                artifact: Arc::new(info),
+            })
+        })
+        .or_raise()
+    }
+
+    /// Encodes one text, or two.
+    #[pyo3(signature = (text, pair=None, *, add_special_tokens=true, special=None, seed=None))]
+    fn encode(
+        &self,
+        py: Python<'_>,
+        text: &Bound<'_, PyAny>,
+        pair: Option<&Bound<'_, PyAny>>,
+        add_special_tokens: bool,
+        special: Option<&Bound<'_, PyAny>>,
+        seed: Option<u64>,
+    ) -> PyResult<Encoding> {
+        let options = self.policy(add_special_tokens, special, seed, "raise")?;
+        let text = Text::from_python(text)?;
+        let pair = pair.map(Text::from_python).transpose()?;
+        let (text, pair) = (text.as_str(), pair.as_ref().map(Text::as_str));
+        let size = text.len() + pair.map_or(0, str::len);
+        let encoding =
+            detach_if(py, size, || self.pipeline.encode(text, pair, &options)).or_raise()?;
+        Ok(Encoding::new(encoding, self.pipeline.clone()))
+    }
+
+    /// Encodes many texts on all cores.
+    #[pyo3(signature = (texts, *, add_special_tokens=true, special=None, threads=None, seed=None))]
+    fn encode_batch(
+        &self,
+        py: Python<'_>,
+        texts: &Bound<'_, PyAny>,
+        add_special_tokens: bool,
+        special: Option<&Bound<'_, PyAny>>,
+        threads: Option<usize>,
+        seed: Option<u64>,
+    ) -> PyResult<Batch> {
+        let options = self.policy(add_special_tokens, special, seed, "raise")?;
+        let texts = batch_texts(texts)?;
+        let inputs: Vec<Input<'_>> = texts
+            .iter()
+            .map(|(text, pair)| (text.as_str(), pair.as_ref().map(Text::as_str)))
+            .collect();
+        let threads = thread_count(threads);
+        let batch =
+            py.detach(|| self.pipeline.encode_batch(&inputs, &options, threads)).or_raise()?;
+        Ok(Batch::new(batch, self.pipeline.clone()))
+    }
+
+    /// Encodes any bytes.
+    #[pyo3(signature = (data, *, add_special_tokens=true, special=None, seed=None))]
+    fn encode_bytes(
+        &self,
+        py: Python<'_>,
+        data: &Bound<'_, PyAny>,
+        add_special_tokens: bool,
+        special: Option<&Bound<'_, PyAny>>,
+        seed: Option<u64>,
+    ) -> PyResult<Encoding> {
+        let options = self.policy(add_special_tokens, special, seed, "raise")?;
+        let data: pyo3::pybacked::PyBackedBytes = data.extract()?;
+        let encoding =
+            detach_if(py, data.len(), || self.pipeline.encode_bytes(&data, &options)).or_raise()?;
+        Ok(Encoding::new(encoding, self.pipeline.clone()))
+    }
+
+    /// The number of tokens of a text, or of each of many.
+    #[pyo3(signature = (text, *, add_special_tokens=false, special=None, threads=None))]
+    fn count<'py>(
+        &self,
+        py: Python<'py>,
+        text: &Bound<'py, PyAny>,
+        add_special_tokens: bool,
+        special: Option<&Bound<'_, PyAny>>,
+        threads: Option<usize>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let options = self.policy(add_special_tokens, special, None, "text")?;
+        let one = text.cast::<PyString>().is_ok() || text.cast::<PyBytes>().is_ok();
+        let texts = if one {
+            vec![(Text::from_python(text)?, None)]
+        } else {
+            batch_texts(text)?
+        };
+        let texts: Vec<&str> = texts.iter().map(|(text, _)| text.as_str()).collect();
+        let size = texts.iter().map(|text| text.len()).sum();
+        let threads = thread_count(threads);
+        let counts =
+            detach_if(py, size, || self.pipeline.count_batch(&texts, &options, threads))
+                .or_raise()?;
+        if one {
+            return Ok(counts[0].into_pyobject(py)?.into_any());
+        }
+        buffer::to_numpy(Bound::new(py, Buffer::of_i64(counts))?.into_any(), "int64")
+    }
+
+    /// The text that ids stand for.
+    #[pyo3(signature = (ids, *, skip_special_tokens=false, errors="replace", unknown="raise"))]
+    fn decode(
+        &self,
+        ids: &Bound<'_, PyAny>,
+        skip_special_tokens: bool,
+        errors: &str,
+        unknown: &str,
+    ) -> PyResult<String> {
+        let options = decode_options(skip_special_tokens, errors, unknown)?;
+        self.pipeline.decode(&self::ids(ids)?, options).or_raise()
+    }
+
+    /// The bytes that ids stand for.
+    #[pyo3(signature = (ids, *, skip_special_tokens=false, unknown="raise"))]
+    fn decode_bytes<'py>(
+        &self,
+        ids: &Bound<'py, PyAny>,
+        skip_special_tokens: bool,
+        unknown: &str,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let options = decode_options(skip_special_tokens, "replace", unknown)?;
+        let bytes = self.pipeline.decode_bytes(&self::ids(ids)?, options).or_raise()?;
+        Ok(PyBytes::new(ids.py(), &bytes))
+    }
+
+    /// The texts that many lists of ids stand for.
+    #[pyo3(signature = (batch, *, skip_special_tokens=false, errors="replace", unknown="raise", threads=None))]
+    fn decode_batch(
+        &self,
+        py: Python<'_>,
+        batch: &Bound<'_, PyAny>,
+        skip_special_tokens: bool,
+        errors: &str,
+        unknown: &str,
+        threads: Option<usize>,
+    ) -> PyResult<Vec<String>> {
+        let options = decode_options(skip_special_tokens, errors, unknown)?;
+        let rows: Vec<Vec<u32>> = match batch.cast::<Batch>() {
+            Ok(batch) => batch.get().rows().map(<[u32]>::to_vec).collect(),
+            Err(_) => batch.try_iter()?.map(|row| ids(&row?)).collect::<PyResult<_>>()?,
+        };
+        let threads = thread_count(threads);
+        let decode = |rows: &[Vec<u32>], start: usize| {
+            (start..)
+                .zip(rows)
+                .map(|(index, row)| {
+                    self.pipeline
+                        .decode(row, options)
+                        .map_err(|error| error.within(&format!("batch[{index}]")))
+                })
+                .collect::<protok_core::Result<Vec<String>>>()
+        };
+        let texts =
+            py.detach(|| map_groups(&rows, |row| row.len() * 4, threads, decode)).or_raise()?;
+        Ok(texts.into_iter().flatten().collect())
+    }
+
+    /// The files that `save` writes.
+    #[pyo3(signature = (format="huggingface"))]
+    fn to_files<'py>(&self, py: Python<'py>, format: &str) -> PyResult<Bound<'py, PyDict>> {
+        let files = formats::write(self.pipeline.spec(), format).or_raise()?;
+        let dict = PyDict::new(py);
+        for (name, content) in files {
+            dict.set_item(name, PyBytes::new(py, &content))?;
+        }
+        Ok(dict)
+    }
+
+    /// What `inspect` shows, as JSON.
+    fn describe(&self) -> String {
+        let pipeline = &self.pipeline;
+        let info = &self.artifact;
+        serde_json::json!({
+            "format": info.format,
+            "sources": info.sources,
+            "fingerprint": info.fingerprint,
+            "spec": formats::canonical::components(pipeline.spec()),
+            "patterns": pipeline.pattern_engines(),
+            "vocabulary": { "tokens": pipeline.vocab().len(), "ids": pipeline.size() },
+            "added_tokens": pipeline.added_tokens().tokens().len(),
+            "control_tokens": pipeline.control_tokens().len(),
+            "roles": info.roles,
+            "chat_templates": info.chat_templates.iter().map(|(name, _)| name).collect::<Vec<_>>(),
+            "unicode": protok_core::text::unicode::VERSIONS,
+            "warnings": info.notes,
+        })
+        .to_string()
+    }
+
+    #[getter]
+    fn fingerprint(&self) -> &str {
+        &self.artifact.fingerprint
+    }
+
+    #[getter]
+    fn vocab(&self) -> Vocab {
+        Vocab { pipeline: self.pipeline.clone() }
+    }
+
+    #[getter]
+    fn added_tokens(&self) -> Vec<AddedToken> {
+        self.pipeline.added_tokens().tokens().iter().map(AddedToken::from).collect()
+    }
+
+    #[getter]
+    fn special_tokens<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for token in self.pipeline.added_tokens().tokens().iter().filter(|token| token.special) {
+            dict.set_item(&token.content, token.id)?;
+        }
+        Ok(dict)
+    }
+
+    #[getter]
+    fn control_tokens(&self) -> Vec<ControlToken> {
+        let control = self.pipeline.control_tokens().iter();
+        control
+            .map(|&(id, reason)| ControlToken {
+                id,
+                content: self.pipeline.token(id).unwrap_or_default().into_owned(),
+                reason: reason.as_str().to_owned(),
+            })
+            .collect()
+    }
+
+    #[getter]
+    fn roles<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for (role, token) in &self.artifact.roles {
+            dict.set_item(role, token)?;
+        }
+        Ok(dict)
+    }
+
+    #[getter]
+    fn warnings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        PyList::new(py, &self.artifact.notes)
+    }
+}
+
+impl Tokenizer {
+    fn policy(
+        &self,
+        add_special_tokens: bool,
+        special: Option<&Bound<'_, PyAny>>,
+        seed: Option<u64>,
+        default: &str,
+    ) -> PyResult<EncodeOptions> {
+        match special {
+            Some(special) => self.options(add_special_tokens, special, seed),
+            None => Ok(EncodeOptions {
+                add_special_tokens,
+                special: match default {
+                    "text" => protok_core::added_tokens::SpecialPolicy::Text,
+                    _ => protok_core::added_tokens::SpecialPolicy::Raise,
+                },
+                seed,
+            }),
+        }
+    }
+}
+
+/// The texts of a batch: each a text, or a tuple of two.
+fn batch_texts(texts: &Bound<'_, PyAny>) -> PyResult<Vec<(Text, Option<Text>)>> {
+    if texts.cast::<PyString>().is_ok() || texts.cast::<PyBytes>().is_ok() {
+        return Err(crate::errors::to_python(
+            protok_core::Error::input("A batch must be a sequence of texts, not one text.")
+                .hint("Use encode for one text."),
+        ));
+    }
+    let mut result = Vec::with_capacity(texts.len().unwrap_or(0));
+    for item in texts.try_iter()? {
+        let item = item?;
+        let entry = match item.cast::<PyTuple>() {
+            Ok(pair) if pair.len() == 2 => {
+                let first = Text::from_python(&pair.get_item(0)?)?;
+                (first, Some(Text::from_python(&pair.get_item(1)?)?))
+            }
+            _ => (Text::from_python(&item)?, None),
+        };
+        result.push(entry);
+    }
+    Ok(result)
+}

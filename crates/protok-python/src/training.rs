@@ -1,0 +1,180 @@
+//! The trainers, for `protok.train`.
+
+use std::ops::ControlFlow;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use protok_core::formats::{self, Files, ReadOptions};
+use protok_core::parallel::thread_count;
+use protok_core::train::corpus;
+use protok_core::train::{BpeOptions, EndOfWord, StopReason, Symbols, TieRule, bpe};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyString};
+
+use crate::arguments::Text;
+use crate::errors::{OrRaise, to_python};
+
+/// Weighted word counts of a corpus.
+#[pyclass(frozen, module = "protok._core")]
+pub struct WordCounter {
+    inner: Mutex<corpus::WordCounter>,
+}
+
+impl WordCounter {
+    fn lock(&self) -> MutexGuard<'_, corpus::WordCounter> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl WordCounter {
+    /// A counter with the normalizer and pre-tokenizer of a `tokenizer.json`.
+    #[new]
+    fn new(tokenizer_json: &[u8]) -> PyResult<Self> {
+        let mut files = Files::default();
+        files.insert("tokenizer.json", tokenizer_json);
+        let artifact = formats::read(&files, &ReadOptions::default()).or_raise()?;
+        let (normalizer, pre_tokenizer) = (artifact.spec.normalizer, artifact.spec.pre_tokenizer);
+        let inner =
+            corpus::WordCounter::new(normalizer.as_ref(), pre_tokenizer.as_ref()).or_raise()?;
+        Ok(Self { inner: Mutex::new(inner) })
+    }
+
+    /// Counts the words of some texts, on all cores.
+    #[pyo3(signature = (texts, *, threads=None))]
+    fn feed(
+        &self,
+        py: Python<'_>,
+        texts: &Bound<'_, PyAny>,
+        threads: Option<usize>,
+    ) -> PyResult<()> {
+        let texts: Vec<Text> =
+            texts.try_iter()?.map(|text| Text::from_python(&text?)).collect::<PyResult<_>>()?;
+        let texts: Vec<&str> = texts.iter().map(Text::as_str).collect();
+        let threads = thread_count(threads);
+        py.detach(|| self.lock().feed(&texts, threads)).or_raise()
+    }
+
+    /// Adds a word that needs no cutting.
+    fn add(&self, word: &Bound<'_, PyAny>, count: u64) -> PyResult<()> {
+        let mut counter = self.lock();
+        if let Ok(word) = word.cast::<PyBytes>() {
+            return counter.add(word.as_bytes(), count).or_raise();
+        }
+        counter.add(Text::from_python(word)?.as_str().as_bytes(), count).or_raise()
+    }
+
+    fn __len__(&self) -> usize {
+        self.lock().counts().len()
+    }
+
+    /// The words with their counts, in the order in which they were met.
+    fn items(&self, py: Python<'_>) -> Vec<(Py<PyBytes>, u64)> {
+        let counter = self.lock();
+        let words = counter.counts().iter();
+        words.map(|(word, count)| (PyBytes::new(py, word).unbind(), count)).collect()
+    }
+}
+
+/// Learns BPE merges from counted words. `observer`, if any, is called every `every` steps with
+/// the number of the step and the size of the vocabulary.
+#[pyfunction]
+#[pyo3(signature = (counter, *, vocab_size, symbols="bytes", tie="lowest-ids", min_frequency=0, special_tokens=Vec::new(), initial_alphabet="", limit_alphabet=None, end_of_word_suffix=None, separate_end_of_word=false, continuing_subword_prefix=None, max_token_length=None, listed_ties=0, observer=None, every=256))]
+#[allow(clippy::too_many_arguments)]
+pub fn train_bpe<'py>(
+    py: Python<'py>,
+    counter: &WordCounter,
+    vocab_size: usize,
+    symbols: &str,
+    tie: &str,
+    min_frequency: u64,
+    special_tokens: Vec<String>,
+    initial_alphabet: &str,
+    limit_alphabet: Option<usize>,
+    end_of_word_suffix: Option<String>,
+    separate_end_of_word: bool,
+    continuing_subword_prefix: Option<String>,
+    max_token_length: Option<usize>,
+    listed_ties: usize,
+    observer: Option<Py<PyAny>>,
+    every: usize,
+) -> PyResult<Bound<'py, PyDict>> {
+    let options = BpeOptions {
+        vocab_size,
+        min_frequency,
+        symbols: choose(symbols, &[("bytes", Symbols::Bytes), ("characters", Symbols::Characters)])?,
+        initial_alphabet: initial_alphabet.chars().collect(),
+        limit_alphabet,
+        special_tokens,
+        end_of_word_suffix,
+        end_of_word: if separate_end_of_word { EndOfWord::Separate } else { EndOfWord::Glued },
+        continuing_subword_prefix,
+        max_token_length,
+        tie: choose(
+            tie,
+            &[
+                ("lowest-ids", TieRule::LowestIds),
+                ("lexicographic-first", TieRule::LexicographicFirst),
+                ("lexicographic-last", TieRule::LexicographicLast),
+                ("first-seen", TieRule::FirstSeen),
+            ],
+        )?,
+        listed_ties,
+    };
+    let mut raised = None;
+    let training = py.detach(|| {
+        let counter = counter.lock();
+        bpe::train(counter.counts(), &options, &mut |event| {
+            if event.step % every.max(1) != 0 {
+                return ControlFlow::Continue(());
+            }
+            let called = Python::attach(|py| {
+                py.check_signals()?;
+                match &observer {
+                    Some(observer) => observer.call1(py, (event.step, event.vocab_size)).map(drop),
+                    None => Ok(()),
+                }
+            });
+            match called {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => {
+                    raised = Some(error);
+                    ControlFlow::Break(())
+                }
+            }
+        })
+    });
+    if let Some(error) = raised {
+        return Err(error);
+    }
+    let training = training.or_raise()?;
+    let merges: Vec<_> = training
+        .merges
+        .iter()
+        .map(|m| (m.left, m.right, m.token, m.count, m.tied, m.ties.clone(), m.tokens_after))
+        .collect();
+    let result = PyDict::new(py);
+    result.set_item("tokens", training.tokens)?;
+    result.set_item("merges", merges)?;
+    result.set_item("special_tokens", training.special_tokens)?;
+    result.set_item("base_size", training.base_size)?;
+    result.set_item("initial_tokens", training.initial_tokens)?;
+    let stop = match training.stop {
+        StopReason::VocabSize => PyString::new(py, "vocab_size"),
+        StopReason::NoPairs => PyString::new(py, "no_pairs"),
+        StopReason::MinFrequency(_) => PyString::new(py, "min_frequency"),
+        StopReason::Observer => PyString::new(py, "observer"),
+    };
+    result.set_item("stop", stop)?;
+    Ok(result)
+}
+
+fn choose<T: Copy>(name: &str, choices: &[(&str, T)]) -> PyResult<T> {
+    if let Some((_, value)) = choices.iter().find(|(choice, _)| *choice == name) {
+        return Ok(*value);
+    }
+    let known: Vec<String> = choices.iter().map(|(choice, _)| format!("{choice:?}")).collect();
+    Err(to_python(
+        protok_core::Error::input(format!("{name:?} is not one of {}.", known.join(", ")))
+            .value(name),
+    ))
+}
