@@ -296,16 +296,15 @@ impl Trainer {
         while let Some(entry) = self.queue.pop(tokens) {
             let pair = self.pairs.pair_of(entry.generation);
             let newest = self.pairs.newest(pair);
-            // Where counts are exact, the newest entry of a pair speaks for all its sites.
-            if self.tie != TieRule::LowestIds && newest != entry.generation {
+            // Where counts are exact, the newest entry of a pair speaks for all its sites, and
+            // none stays for a pair that is gone.
+            let exact = self.tie != TieRule::LowestIds;
+            if exact && (newest != entry.generation || self.pairs.count(pair) <= 0) {
                 continue;
             }
             let (count, tie) = (self.pairs.count(pair), self.tie_of(pair));
-            if count <= 0 {
-                continue;
-            }
             if (count, tie) == (entry.count, entry.tie) {
-                return Some(entry);
+                return (count > 0).then_some(entry);
             }
             self.queue.push(Entry { count, tie, ..entry }, tokens);
         }

@@ -199,14 +199,13 @@ impl Ledger {
                 .enumerate()
                 .min_by_key(|(i, (pair, count, _))| (std::cmp::Reverse(*count), *pair, *i))?;
             let (pair, count, _) = self.entries[i];
-            if count == self.counts[&pair] {
+            if count != self.counts[&pair] {
+                self.entries[i].1 = self.counts[&pair];
+            } else if count > 0 {
                 let (pair, count, words) = self.entries.remove(i);
                 return Some((pair, count, Some(words)));
-            }
-            if self.counts[&pair] <= 0 {
-                self.entries.remove(i);
             } else {
-                self.entries[i].1 = self.counts[&pair];
+                return None;
             }
         }
     }
