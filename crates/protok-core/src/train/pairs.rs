@@ -1,0 +1,444 @@
+//! Where every pair of neighbouring symbols occurs, kept up to date merge by merge.
+//!
+//! All distinct words lie in one array of linked nodes, in recorded order. Every pair has a
+//! count and one or more *generations*: the sites (nodes of the left symbol) that one merge
+//! created, ascending. A site whose node moved on to another pair is dead and skipped. At one
+//! node a token only ever grows, so a dead site never revives.
+//!
+//! A merge visits the sites of its pair and their neighbours: over a whole training O(N + R) for
+//! N symbols and R pairs created, with no rescan of a word, however long. Memory is 20 bytes a
+//! symbol, at most 3 N sites of 4 bytes, and about 60 bytes a pair.
+
+use super::symbols::Prepared;
+use hashbrown::HashTable;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use std::hash::BuildHasher;
+
+/// No node, no pair, no generation.
+pub(super) const NONE: u32 = u32::MAX;
+
+#[derive(Debug, Clone, Copy)]
+struct Node {
+    symbol: u32,
+    previous: u32,
+    next: u32,
+    word: u32,
+    /// The pair of this node and the next, if there is one and it may be merged.
+    pair: u32,
+}
+
+#[derive(Debug)]
+struct Pair {
+    left: u32,
+    right: u32,
+    count: i64,
+    /// The newest generation.
+    last: u32,
+    /// Generations not merged yet.
+    open: u32,
+    /// The place in `touched`, valid if the entry there is this pair's.
+    slot: u32,
+}
+
+#[derive(Debug)]
+struct Generation {
+    start: usize,
+    length: u32,
+    pair: u32,
+    older: u32,
+}
+
+/// What happened to a pair in the current merge.
+#[derive(Debug)]
+struct Touched {
+    pair: u32,
+    created: u32,
+    start: usize,
+    before: Option<i64>,
+}
+
+/// The pairs of a corpus.
+#[derive(Debug, Default)]
+pub(super) struct PairIndex {
+    nodes: Vec<Node>,
+    weights: Vec<i64>,
+    pairs: Vec<Pair>,
+    lookup: HashTable<u32>,
+    generations: Vec<Generation>,
+    sites: Vec<u32>,
+    histogram: Histogram,
+    // Scratch of one merge.
+    touched: Vec<Touched>,
+    created: Vec<(u32, u32)>,
+    beside: [Vec<(u32, u32)>; 2],
+    stamp: u32,
+}
+
+const BEFORE: usize = 0;
+const AFTER: usize = 1;
+
+fn hash(left: u32, right: u32) -> u64 {
+    FxBuildHasher.hash_one(u64::from(left) << 32 | u64::from(right))
+}
+
+impl PairIndex {
+    /// Links the symbols and counts all pairs.
+    pub(super) fn new(prepared: &Prepared) -> Self {
+        let mut index = Self { weights: prepared.weights.clone(), ..Self::default() };
+        index.nodes.reserve_exact(prepared.symbols.len());
+        let mut start = 0;
+        for (word, &end) in prepared.ends.iter().enumerate() {
+            for i in start..end {
+                index.nodes.push(Node {
+                    symbol: prepared.symbols[i as usize],
+                    previous: if i == start { NONE } else { i - 1 },
+                    next: if i + 1 == end { NONE } else { i + 1 },
+                    word: word as u32,
+                    pair: NONE,
+                });
+            }
+            start = end;
+        }
+        for i in 0..index.nodes.len() {
+            let node = index.nodes[i];
+            if node.next == NONE {
+                continue;
+            }
+            let pair = index.pair(node.symbol, index.nodes[node.next as usize].symbol);
+            index.nodes[i].pair = pair;
+            index.create(pair, i as u32, index.weights[node.word as usize]);
+        }
+        index.settle();
+        index
+    }
+
+    /// The number of pairs ever seen: they are numbered from zero as met.
+    pub(super) fn len(&self) -> u32 {
+        self.pairs.len() as u32
+    }
+
+    pub(super) fn symbols(&self, pair: u32) -> (u32, u32) {
+        let pair = &self.pairs[pair as usize];
+        (pair.left, pair.right)
+    }
+
+    pub(super) fn count(&self, pair: u32) -> i64 {
+        self.pairs[pair as usize].count
+    }
+
+    pub(super) fn pair_of(&self, generation: u32) -> u32 {
+        self.generations[generation as usize].pair
+    }
+
+    /// The newest generation of `pair`, if it waits to be merged.
+    pub(super) fn newest(&self, pair: u32) -> u32 {
+        self.pairs[pair as usize].last
+    }
+
+    /// How many pairs wait with exactly this count.
+    pub(super) fn waiting(&self, count: i64) -> u64 {
+        self.histogram.get(count)
+    }
+
+    /// The pairs that wait with exactly this count, each with its first site, in the order of
+    /// those sites. O(pairs).
+    pub(super) fn waiting_pairs(&self, count: i64) -> Vec<(u32, u32)> {
+        let mut found: Vec<(u32, u32)> = (0..self.len())
+            .filter(|&pair| self.pairs[pair as usize].listed() == Some(count))
+            .map(|pair| (self.peek_first_site(pair), pair))
+            .collect();
+        found.sort_unstable_by_key(|&(site, pair)| (site, self.symbols(pair)));
+        found
+    }
+
+    fn peek_first_site(&self, pair: u32) -> u32 {
+        let mut first = NONE;
+        let mut generation = self.pairs[pair as usize].last;
+        while generation != NONE {
+            let Generation { start, length, older, .. } = self.generations[generation as usize];
+            let sites = &self.sites[start..start + length as usize];
+            let live = sites.iter().find(|&&site| self.nodes[site as usize].pair == pair);
+            first = first.min(live.copied().unwrap_or(NONE));
+            generation = older;
+        }
+        first
+    }
+
+    /// The first site of `pair` in reading order, or `NONE`. Forgets the dead sites it passes,
+    /// so all calls together are linear.
+    pub(super) fn first_site(&mut self, pair: u32) -> u32 {
+        let mut first = NONE;
+        let mut generation = self.pairs[pair as usize].last;
+        while generation != NONE {
+            let Generation { start, length, older, .. } =
+                &mut self.generations[generation as usize];
+            while *length > 0 && self.nodes[self.sites[*start] as usize].pair != pair {
+                *start += 1;
+                *length -= 1;
+            }
+            if *length > 0 {
+                first = first.min(self.sites[*start]);
+            }
+            generation = *older;
+        }
+        first
+    }
+
+    /// Takes every site of the pair, to be merged.
+    pub(super) fn take_all(&mut self, pair: u32) -> Vec<u32> {
+        self.begin(pair);
+        let record = &mut self.pairs[pair as usize];
+        let mut generation = std::mem::replace(&mut record.last, NONE);
+        record.open = 0;
+        let single = generation != NONE && self.generations[generation as usize].older == NONE;
+        let mut sites = Vec::new();
+        while generation != NONE {
+            let Generation { start, length, older, .. } = self.generations[generation as usize];
+            sites.extend_from_slice(&self.sites[start..start + length as usize]);
+            generation = older;
+        }
+        if !single {
+            sites.sort_unstable();
+        }
+        sites
+    }
+
+    /// Takes the sites of the pair in those words that one generation was created in.
+    pub(super) fn take_words(&mut self, generation: u32) -> Vec<u32> {
+        let Generation { start, length, pair, older } = self.generations[generation as usize];
+        self.begin(pair);
+        let record = &mut self.pairs[pair as usize];
+        record.open = record.open.saturating_sub(1);
+        let newest = record.last;
+        let mut sites = self.sites[start..start + length as usize].to_vec();
+        if newest != generation || older != NONE {
+            let mut words: Vec<u32> = sites.iter().map(|&site| self.word(site)).collect();
+            words.dedup();
+            let mut other = newest;
+            while other != NONE {
+                let Generation { start, length, older, .. } = self.generations[other as usize];
+                if other != generation {
+                    let all = &self.sites[start..start + length as usize];
+                    sites.extend(
+                        all.iter().filter(|&&site| words.binary_search(&self.word(site)).is_ok()),
+                    );
+                }
+                other = older;
+            }
+            sites.sort_unstable();
+        }
+        self.generations[generation as usize].length = 0;
+        sites
+    }
+
+    fn word(&self, site: u32) -> u32 {
+        self.nodes[site as usize].word
+    }
+
+    fn begin(&mut self, pair: u32) {
+        self.touched.clear();
+        self.created.clear();
+        self.stamp += 1;
+        self.touch(pair);
+    }
+
+    /// Merges `pair` into `token` at the live ones of `sites`, ascending, and returns how many
+    /// tokens that saves in the corpus. `may_merge` says which new pairs are to be counted.
+    ///
+    /// In overlapping sites (`aaa`) the left one is merged. Counts of the pairs around change by
+    /// the word's weight; the count of the merged pair is left to the caller.
+    pub(super) fn apply(
+        &mut self,
+        pair: u32,
+        token: u32,
+        sites: &[u32],
+        may_merge: &dyn Fn(u32, u32) -> bool,
+    ) -> i64 {
+        let mut saved = 0;
+        for &site in sites {
+            let first = self.nodes[site as usize];
+            if first.pair != pair {
+                continue;
+            }
+            let second = self.nodes[first.next as usize];
+            let weight = self.weights[first.word as usize];
+            saved += weight;
+            if first.previous != NONE {
+                let previous = self.nodes[first.previous as usize];
+                self.destroy(previous.pair, weight);
+                let new = self.beside(BEFORE, previous.symbol, token, may_merge);
+                self.nodes[first.previous as usize].pair = new;
+                self.create(new, first.previous, weight);
+            }
+            let mut new = NONE;
+            if second.next != NONE {
+                self.destroy(second.pair, weight);
+                let symbol = self.nodes[second.next as usize].symbol;
+                new = self.beside(AFTER, symbol, token, may_merge);
+                self.nodes[second.next as usize].previous = site;
+                self.create(new, site, weight);
+            }
+            self.nodes[first.next as usize].pair = NONE;
+            let node = &mut self.nodes[site as usize];
+            (node.symbol, node.next, node.pair) = (token, second.next, new);
+        }
+        saved
+    }
+
+    /// Forgets the count of a merged pair.
+    pub(super) fn clear(&mut self, pair: u32) {
+        self.pairs[pair as usize].count = 0;
+    }
+
+    /// Ends a merge: files the created sites as generations and returns the range of these.
+    pub(super) fn settle(&mut self) -> std::ops::Range<u32> {
+        let first = self.generations.len() as u32;
+        let mut start = self.sites.len();
+        for touched in &mut self.touched {
+            touched.start = start;
+            let record = &mut self.pairs[touched.pair as usize];
+            if touched.created > 0 && record.count > 0 {
+                let generation = self.generations.len() as u32;
+                self.generations.push(Generation {
+                    start,
+                    length: touched.created,
+                    pair: touched.pair,
+                    older: record.last,
+                });
+                record.last = generation;
+                record.open += 1;
+                start += touched.created as usize;
+            } else {
+                touched.start = usize::MAX;
+            }
+            self.histogram.change(touched.before, record.listed());
+        }
+        self.sites.resize(start, NONE);
+        for &(slot, site) in &self.created {
+            let next = &mut self.touched[slot as usize].start;
+            if *next != usize::MAX {
+                self.sites[*next] = site;
+                *next += 1;
+            }
+        }
+        self.touched.clear();
+        self.created.clear();
+        first..self.generations.len() as u32
+    }
+
+    fn touch(&mut self, pair: u32) -> u32 {
+        let record = &mut self.pairs[pair as usize];
+        let known = self.touched.get(record.slot as usize);
+        if known.is_none_or(|touched| touched.pair != pair) {
+            record.slot = self.touched.len() as u32;
+            let before = record.listed();
+            self.touched.push(Touched { pair, created: 0, start: 0, before });
+        }
+        record.slot
+    }
+
+    fn create(&mut self, pair: u32, site: u32, weight: i64) {
+        if pair != NONE {
+            let slot = self.touch(pair);
+            self.touched[slot as usize].created += 1;
+            self.created.push((slot, site));
+            self.pairs[pair as usize].count += weight;
+        }
+    }
+
+    fn destroy(&mut self, pair: u32, weight: i64) {
+        if pair != NONE {
+            self.touch(pair);
+            self.pairs[pair as usize].count -= weight;
+        }
+    }
+
+    /// The pair of the new token and a neighbour: remembered by neighbour during one merge.
+    fn beside(
+        &mut self,
+        side: usize,
+        symbol: u32,
+        token: u32,
+        may_merge: &dyn Fn(u32, u32) -> bool,
+    ) -> u32 {
+        let memory = &mut self.beside[side];
+        if memory.len() <= symbol as usize {
+            memory.resize(symbol as usize + 1, (0, NONE));
+        }
+        let (stamp, pair) = memory[symbol as usize];
+        if stamp == self.stamp {
+            return pair;
+        }
+        let (left, right) = if side == BEFORE { (symbol, token) } else { (token, symbol) };
+        let pair = if may_merge(left, right) { self.pair(left, right) } else { NONE };
+        self.beside[side][symbol as usize] = (self.stamp, pair);
+        pair
+    }
+
+    /// The number of a pair, which is added if it is new.
+    fn pair(&mut self, left: u32, right: u32) -> u32 {
+        let Self { pairs, lookup, .. } = self;
+        let hashed = hash(left, right);
+        let same = |&i: &u32| {
+            let pair = &pairs[i as usize];
+            (pair.left, pair.right) == (left, right)
+        };
+        if let Some(&pair) = lookup.find(hashed, same) {
+            return pair;
+        }
+        let new = pairs.len() as u32;
+        pairs.push(Pair { left, right, count: 0, last: NONE, open: 0, slot: NONE });
+        lookup.insert_unique(hashed, new, |&i| {
+            let pair = &pairs[i as usize];
+            hash(pair.left, pair.right)
+        });
+        new
+    }
+}
+
+impl Pair {
+    /// The count under which the pair waits to be merged, if it does.
+    fn listed(&self) -> Option<i64> {
+        (self.open > 0 && self.count > 0).then_some(self.count)
+    }
+}
+
+/// How many pairs have each count: an array for small counts, which nearly all are.
+#[derive(Debug, Default)]
+struct Histogram {
+    small: Vec<u64>,
+    large: FxHashMap<i64, u64>,
+}
+
+impl Histogram {
+    const SMALL: usize = 4096;
+
+    fn get(&self, count: i64) -> u64 {
+        match usize::try_from(count) {
+            Ok(i) if i < Self::SMALL => self.small.get(i).copied().unwrap_or(0),
+            _ => self.large.get(&count).copied().unwrap_or(0),
+        }
+    }
+
+    fn change(&mut self, before: Option<i64>, after: Option<i64>) {
+        if before == after {
+            return;
+        }
+        for (count, added) in [(before, false), (after, true)] {
+            let Some(count) = count else { continue };
+            let slot = match usize::try_from(count) {
+                Ok(i) if i < Self::SMALL => {
+                    if self.small.is_empty() {
+                        self.small.resize(Self::SMALL, 0);
+                    }
+                    &mut self.small[i]
+                }
+                _ => self.large.entry(count).or_insert(0),
+            };
+            *slot = if added { *slot + 1 } else { slot.saturating_sub(1) };
+            if *slot == 0 {
+                self.large.remove(&count);
+            }
+        }
+    }
+}
