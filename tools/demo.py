@@ -1,5 +1,6 @@
 """Show protok's main job on the demo tokenizer: pieces, ids, and back to the same text."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -22,7 +23,8 @@ def main() -> int:
     """Inspect, encode, decode, compare."""
     run("inspect", "protok:demo")
     run("encode", "--tokenizer", "protok:demo", TEXT)
-    ids = run("encode", "--tokenizer", "protok:demo", "--ids", TEXT, capture=True).split()
+    output = run("encode", "--tokenizer", "protok:demo", "--json", TEXT, capture=True)
+    ids = [str(id) for id in json.loads(output)["ids"]]
     print(" ".join(ids))
     text = run("decode", "--tokenizer", "protok:demo", *ids, capture=True)
     print(text)
