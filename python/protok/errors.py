@@ -86,9 +86,7 @@ def _restore(
     position: int | None,
     value: str | None,
 ) -> ProtokError:
-    return cls(
-        message, what=what, location=location, hint=hint, position=position, value=value
-    )
+    return cls(message, what=what, location=location, hint=hint, position=position, value=value)
 
 
 class ArtifactError(ProtokError):

@@ -11,11 +11,11 @@ import os
 import tempfile
 import urllib.error
 import urllib.request
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from protok.errors import ArtifactError
-from protok.sources import KNOWN_FILES
 
 __all__ = ["ENCODINGS", "hub_folder", "tiktoken_files"]
 
@@ -50,7 +50,7 @@ ENCODINGS = {
 }
 
 
-def hub_folder(name: str) -> Path:
+def hub_folder(name: str, patterns: Sequence[str]) -> Path:
     """Return the cached snapshot of ``organisation/name[@revision]``, fetching what is absent."""
     try:
         from huggingface_hub import snapshot_download  # noqa: PLC0415  (an extra)
@@ -63,7 +63,7 @@ def hub_folder(name: str) -> Path:
     repository, _, revision = name.partition("@")
     try:
         folder = snapshot_download(
-            repository, revision=revision or None, allow_patterns=list(KNOWN_FILES)
+            repository, revision=revision or None, allow_patterns=list(patterns)
         )
     except (OSError, ValueError) as error:
         raise ArtifactError(
@@ -87,7 +87,8 @@ def tiktoken_files(name: str) -> tuple[dict[str, bytes], str]:
         )
     url = _BASE + rank_file.name
     cache = _tiktoken_cache()
-    cached = cache / hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest() if cache else None
+    key = hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest()
+    cached = cache / key if cache else None
     data = None
     if cached is not None and cached.is_file():
         data = cached.read_bytes()
@@ -99,7 +100,7 @@ def tiktoken_files(name: str) -> tuple[dict[str, bytes], str]:
 
 
 def _tiktoken_cache() -> Path | None:
-    """tiktoken's own cache folder; an empty name in its variables means none."""
+    """Return tiktoken's cache folder; an empty name in its variables means none."""
     for variable in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
         if variable in os.environ:
             return Path(os.environ[variable]) if os.environ[variable] else None

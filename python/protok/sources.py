@@ -67,7 +67,7 @@ def read(source: str | os.PathLike[str] | bytes) -> Artifact:
             from protok import remote  # noqa: PLC0415  (network code, only where it is asked for)
 
             if scheme == "hf":
-                return read_folder(remote.hub_folder(rest), shown=source)
+                return read_folder(remote.hub_folder(rest, KNOWN_FILES), shown=source)
             return Artifact(*remote.tiktoken_files(rest))
     elif not isinstance(source, os.PathLike):
         raise InputError(

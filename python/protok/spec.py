@@ -33,9 +33,7 @@ class Component:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Component:
         """Present a component as ``tokenizer.json`` writes it."""
-        parts = tuple(
-            cls.from_json(part) for name in _PARTS if name in data for part in data[name]
-        )
+        parts = tuple(cls.from_json(part) for name in _PARTS if name in data for part in data[name])
         hidden = {"type", *_PARTS, *_BULK}
         options = {name: value for name, value in data.items() if name not in hidden}
         return cls(str(data.get("type", "?")), MappingProxyType(options), parts)
@@ -43,7 +41,11 @@ class Component:
     def __str__(self) -> str:
         if self.parts:
             return " → ".join(str(part) for part in self.parts)
-        options = ", ".join(f"{name}={_short(value)}" for name, value in self.options.items())
+        options = ", ".join(
+            f"{name}={_short(value)}"
+            for name, value in self.options.items()
+            if value is not None and value is not False
+        )
         return f"{self.type}({options})" if options else self.type
 
 
@@ -108,6 +110,8 @@ def _short(value: object, limit: int = 60) -> str:
     if isinstance(value, Mapping) and len(value) == 1:  # {"Regex": "\\s+"}
         kind, value = next(iter(value.items()))
         return f"{kind}({_short(value, limit)})"
+    if isinstance(value, (list, Mapping)):
+        return f"[{len(value)}]"
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     text = text if len(text) <= limit else text[: limit - 1] + "…"
     return repr(text) if isinstance(value, str) else text

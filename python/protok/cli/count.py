@@ -13,7 +13,6 @@ from protok.cli.encode import visible
 from protok.cli.terminal import (
     DEFAULT_SOURCE,
     JsonOption,
-    Special,
     SpecialOption,
     TokenizerOption,
     load,
@@ -30,7 +29,7 @@ def run(
     texts: Annotated[list[str], typer.Argument(help="Texts, or - for standard input.")],
     tokenizer: TokenizerOption = DEFAULT_SOURCE,
     files: Annotated[bool, typer.Option("--files", help="The arguments are files.")] = False,
-    special: SpecialOption = Special.text,
+    special: SpecialOption = "text",
     json: JsonOption = False,
 ) -> None:
     """Count the tokens of texts, or of files."""
@@ -39,7 +38,7 @@ def run(
     for argument in track(texts, total=len(texts), label="count"):
         data = read_path(Path(argument)) if files else read_argument(argument)
         data = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
-        tokens = tok.count(data, special=special.value)
+        tokens = tok.count(data, special=special)
         rows.append({"source": argument, "tokens": tokens, "bytes": len(data)})
     tokens, size = (sum(int(str(row[key])) for row in rows) for key in ("tokens", "bytes"))
     if json:
@@ -59,4 +58,4 @@ def run(
 
 
 def _ratio(size: int, tokens: int) -> str:
-    return f"{size / tokens:.2f}" if tokens else "–"
+    return f"{size / tokens:.2f}" if tokens else "-"

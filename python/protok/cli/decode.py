@@ -4,28 +4,12 @@ from __future__ import annotations
 
 import re
 import sys
-from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from protok.cli.terminal import DEFAULT_SOURCE, JsonOption, TokenizerOption, load, print_json
 from protok.errors import InputError
-
-
-class Errors(StrEnum):
-    """What bytes that are not UTF-8 become."""
-
-    replace = "replace"
-    strict = "strict"
-    reference = "reference"
-
-
-class Unknown(StrEnum):
-    """What an id means that the vocabulary lacks."""
-
-    refuse = "raise"
-    skip = "skip"
 
 
 def run(
@@ -34,8 +18,12 @@ def run(
     skip_special_tokens: Annotated[
         bool, typer.Option("--skip-special-tokens", help="Leave special tokens out.")
     ] = False,
-    errors: Annotated[Errors, typer.Option(help="Bytes that are not UTF-8.")] = Errors.replace,
-    unknown: Annotated[Unknown, typer.Option(help="Ids out of the vocabulary.")] = Unknown.refuse,
+    errors: Annotated[
+        Literal["replace", "strict", "reference"], typer.Option(help="Bytes that are not UTF-8.")
+    ] = "replace",
+    unknown: Annotated[
+        Literal["raise", "skip"], typer.Option(help="Ids that the vocabulary lacks.")
+    ] = "raise",
     json: JsonOption = False,
 ) -> None:
     """Turn ids back into text; a list in JSON or separated by blanks or commas will do."""
@@ -44,8 +32,8 @@ def run(
     text = load(tokenizer).decode(
         numbers,
         skip_special_tokens=skip_special_tokens,
-        errors=errors.value,
-        unknown=unknown.value,
+        errors=errors,
+        unknown=unknown,
     )
     if json:
         print_json({"text": text, "ids": numbers})

@@ -13,7 +13,6 @@ from rich.text import Text
 from protok.cli.terminal import (
     DEFAULT_SOURCE,
     JsonOption,
-    Special,
     SpecialOption,
     TokenizerOption,
     load,
@@ -28,8 +27,13 @@ if TYPE_CHECKING:
     from protok.tokenizer import Tokenizer
 
 # Neighbouring pieces differ; the same four colours come round.
-COLOURS = ("black on bright_cyan", "black on bright_yellow", "black on bright_green",
-           "black on bright_magenta")
+COLOURS = (
+    "black on bright_cyan",
+    "black on bright_yellow",
+    "black on bright_green",
+    "black on bright_magenta",
+)
+JOINER = "\u200d"  # invisible, but it holds an emoji together
 SPECIAL_COLOUR = "bold white on red"
 VISIBLE = str.maketrans({" ": "·", "\n": "⏎", "\r": "␍", "\t": "⇥"})
 
@@ -38,7 +42,7 @@ def run(
     text: Annotated[str | None, typer.Argument(help="The text, or - for standard input.")] = None,
     tokenizer: TokenizerOption = DEFAULT_SOURCE,
     file: Annotated[Path | None, typer.Option(help="Read the text from a file.")] = None,
-    special: SpecialOption = Special.refuse,
+    special: SpecialOption = "raise",
     special_tokens: Annotated[
         bool,
         typer.Option(
@@ -52,7 +56,7 @@ def run(
         raise InputError(what="There is no one text.", hint="Give TEXT, - or --file PATH.")
     data = read_argument(text) if text is not None else read_path(file or Path())
     tok = load(tokenizer)
-    encoding = tok.encode(data, add_special_tokens=special_tokens, special=special.value)
+    encoding = tok.encode(data, add_special_tokens=special_tokens, special=special)
     if json:
         print_json(
             {
@@ -93,7 +97,6 @@ def picture(tok: Tokenizer, encoding: Encoding, console: Console) -> list[Text]:
 def visible(data: bytes) -> str:
     """Spell a piece so that every character shows: blanks, controls and stray bytes too."""
     text = data.decode("utf-8", "backslashreplace").translate(VISIBLE)
-    return "".join(
-        char if char.isprintable() or char == "\u200d" else f"\\u{{{ord(char):x}}}"
-        for char in text
-    )
+    if len(text) > 1 and text.replace(JOINER, "").isprintable():
+        return text
+    return "".join(char if char.isprintable() else f"\\u{{{ord(char):x}}}" for char in text)

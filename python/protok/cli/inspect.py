@@ -15,7 +15,7 @@ from protok.cli.terminal import DEFAULT_SOURCE, JsonOption, load, print_json
 if TYPE_CHECKING:
     from protok.tokenizer import Tokenizer
 
-SHOWN = 12
+SHOWN = 6
 
 
 def run(

@@ -6,9 +6,8 @@ import json
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 from rich.console import Console
@@ -24,20 +23,13 @@ PROGRESS_AFTER_SECONDS = 1.0
 Item = TypeVar("Item")
 
 
-class Special(StrEnum):
-    """What a control token in the text means."""
-
-    refuse = "raise"
-    text = "text"
-    parse = "parse"
-
-
 TokenizerOption = Annotated[
     str,
     typer.Option("--tokenizer", "-m", metavar="SOURCE", help="Any source that protok.load takes."),
 ]
 SpecialOption = Annotated[
-    Special, typer.Option(help="A control token in the text: refuse it, read it as text, parse it.")
+    Literal["raise", "text", "parse"],
+    typer.Option(help="A control token in the text: refuse it, read it as text, parse it."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 
@@ -76,7 +68,8 @@ def print_json(value: Any) -> None:
 
 def fail(error: ProtokError) -> None:
     """Say what happened, where, and what to do."""
-    Console(stderr=True, highlight=False).print(f"protok: {error}", markup=False, style="red")
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    console.print(f"protok: {error}", markup=False, style="red")
 
 
 def track(items: Iterable[Item], *, total: int, label: str) -> Iterator[Item]:
