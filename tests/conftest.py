@@ -7,8 +7,9 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-import protok
 import pytest
+
+import protok
 
 ROOT = Path(__file__).resolve().parents[1]
 ENDOFTEXT = {"<|endoftext|>": 50256}

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import protok
 import pytest
+
+import protok
 
 TEXTS = ["The cat", "", "sat on the mat", "🐈", " "]
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import protok
 import pytest
+
+import protok
 
 SPELLED = [64, 27, 91, 437, 1659, 5239, 91, 29, 65]
 

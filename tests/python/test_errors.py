@@ -6,8 +6,9 @@ import pickle
 from collections.abc import Callable
 from typing import Any
 
-import protok
 import pytest
+
+import protok
 
 Call = Callable[[protok.Tokenizer], Any]
 

@@ -8,8 +8,9 @@ import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
-import protok
 import pytest
+
+import protok
 from protok import remote, sources
 
 Writer = Callable[[dict[str, bytes]], Path]

@@ -8,8 +8,9 @@ import pickle
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import protok
 import pytest
+
+import protok
 
 TEXTS = [f"The cat sat on mat {number}: naïve 東京 🐈" for number in range(200)]
 
