@@ -1,13 +1,15 @@
 """The compiled engine: the contract between ``protok`` and its Rust core."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, final, overload
+from typing import Any, Literal, Self, TypeAlias, final, overload
 
 import numpy as np
 import numpy.typing as npt
 
-type SpecialPolicy = Literal["raise", "text", "parse"] | Sequence[str] | set[str] | frozenset[str]
-type Ids = Sequence[int] | npt.NDArray[np.integer[Any]] | Encoding
+SpecialPolicy: TypeAlias = (
+    Literal["raise", "text", "parse"] | Sequence[str] | set[str] | frozenset[str]
+)
+Ids: TypeAlias = Sequence[int] | npt.NDArray[np.integer[Any]] | Encoding
 
 __version__: str
 UNICODE_VERSIONS: dict[str, str]
@@ -22,7 +24,7 @@ class Tokenizer:
         special_tokens: Mapping[str, int] | None = None,
         control_tokens: Sequence[str] | None = None,
         cache_bytes: int = ...,
-    ) -> Tokenizer: ...
+    ) -> Self: ...
     def encode(
         self,
         text: str | bytes,
@@ -48,10 +50,24 @@ class Tokenizer:
         add_special_tokens: bool = True,
         special: SpecialPolicy = "raise",
     ) -> Encoding: ...
+    @overload  # a str is also a sequence of str: the first overload wins
+    def count(  # type: ignore[overload-overlap]
+        self,
+        text: str | bytes,
+        *,
+        add_special_tokens: bool = False,
+        special: SpecialPolicy = "text",
+        threads: int | None = None,
+    ) -> int: ...
     @overload
-    def count(self, text: str | bytes, *, add_special_tokens: bool = False, special: SpecialPolicy = "text", threads: int | None = None) -> int: ...
-    @overload
-    def count(self, text: Sequence[str | bytes], *, add_special_tokens: bool = False, special: SpecialPolicy = "text", threads: int | None = None) -> npt.NDArray[np.int64]: ...
+    def count(
+        self,
+        text: Sequence[str | bytes],
+        *,
+        add_special_tokens: bool = False,
+        special: SpecialPolicy = "text",
+        threads: int | None = None,
+    ) -> npt.NDArray[np.int64]: ...
     def decode(
         self,
         ids: Ids,
@@ -60,7 +76,13 @@ class Tokenizer:
         errors: Literal["replace", "strict", "reference"] = "replace",
         unknown: Literal["raise", "skip"] = "raise",
     ) -> str: ...
-    def decode_bytes(self, ids: Ids, *, skip_special_tokens: bool = False, unknown: Literal["raise", "skip"] = "raise") -> bytes: ...
+    def decode_bytes(
+        self,
+        ids: Ids,
+        *,
+        skip_special_tokens: bool = False,
+        unknown: Literal["raise", "skip"] = "raise",
+    ) -> bytes: ...
     def decode_batch(
         self,
         batch: Batch | Sequence[Ids],

@@ -1,0 +1,74 @@
+# demo test lint fuzz bench docs wheel: `make TARGET`. Everything is kept in .venv and target.
+
+SHELL := /bin/sh
+VENV := .venv
+BIN := $(VENV)/bin
+RUST_SOURCES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo.lock rust-toolchain.toml
+
+# The first Python of at least 3.11 that runs.
+PYTHON ?= $(shell for candidate in python3 python3.14 python3.13 python3.12 python3.11; do \
+	"$$candidate" -c 'import sys; raise SystemExit(sys.version_info < (3, 11))' 2>/dev/null \
+	&& { echo "$$candidate"; break; }; done)
+
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: demo test lint fuzz bench docs wheel setup
+
+demo: setup
+	@NO_COLOR=$(NO_COLOR) $(BIN)/python tools/demo.py
+
+test: setup $(VENV)/.test
+	cargo test --workspace
+	$(BIN)/python -m pytest
+
+lint: setup $(VENV)/.test
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/python -m mypy.stubtest protok._core --allowlist tests/house/stubtest.txt
+
+# Needs a nightly toolchain and cargo-fuzz; FUZZ_SECONDS for each target.
+FUZZ_SECONDS ?= 60
+fuzz:
+	@test -d fuzz || { echo "make fuzz: there are no fuzz targets yet."; exit 1; }
+	@cargo +nightly fuzz --version >/dev/null 2>&1 || { \
+		echo "make fuzz needs a nightly toolchain and cargo-fuzz: cargo install cargo-fuzz"; exit 1; }
+	@for target in $$(cargo +nightly fuzz list); do \
+		cargo +nightly fuzz run "$$target" -- -max_total_time=$(FUZZ_SECONDS) || exit 1; done
+
+bench: setup $(VENV)/.test
+	$(BIN)/python benchmarks/encode.py
+
+# The reference of both languages: the crate's by rustdoc, the package's by its doctests.
+docs: setup $(VENV)/.test
+	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps -p protok-core
+	$(BIN)/python -m pytest tests/house/test_readme.py python/protok
+
+wheel: $(VENV)/.tools
+	$(BIN)/maturin build --release --out dist
+	@ls -l dist
+
+# ---------------------------------------------------------------------------------------------
+
+setup: $(VENV)/.built
+
+$(VENV)/.tools: pyproject.toml
+	@test -n "$(PYTHON)" || { echo "protok needs Python 3.11 or later: install it, or say make PYTHON=/path/to/python3"; exit 1; }
+	@command -v cargo >/dev/null || { echo "protok needs Rust: install rustup, which reads rust-toolchain.toml"; exit 1; }
+	@command -v cc >/dev/null || { echo "protok needs a C linker called cc: install gcc or clang"; exit 1; }
+	@test -x $(BIN)/python || "$(PYTHON)" -m venv $(VENV) || { \
+		echo "$(PYTHON) cannot create a virtual environment: on Debian install python3-venv"; exit 1; }
+	$(BIN)/python -m pip install --quiet 'maturin>=1.16,<2'
+	@touch $@
+
+$(VENV)/.built: $(VENV)/.tools $(RUST_SOURCES)
+	$(BIN)/maturin develop --release --quiet
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.tools
+	@$(BIN)/python -c 'import tomllib; extras = tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]; print(*extras["test"], *extras["dev"], sep="\n")' > $(VENV)/requirements.txt
+	$(BIN)/python -m pip install --quiet -r $(VENV)/requirements.txt
+	@touch $@

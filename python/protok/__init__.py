@@ -1,0 +1,69 @@
+"""protok: exact and fast tokenization for every language-model tokenizer in use.
+
+>>> import protok
+>>> tok = protok.load("protok:demo")
+>>> tok.decode(tok.encode("Hello, world").ids)
+'Hello, world'
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from protok.errors import (
+    ArtifactError,
+    InputError,
+    LimitError,
+    ProtokError,
+    SpecialTokenError,
+    TemplateError,
+    UnknownIdError,
+    VerificationError,
+)
+
+if TYPE_CHECKING:
+    from protok._core import Batch, Encoding, __version__
+    from protok.spec import Spec
+    from protok.tokenizer import Tokenizer, load
+
+__all__ = [
+    "ArtifactError",
+    "Batch",
+    "Encoding",
+    "InputError",
+    "LimitError",
+    "ProtokError",
+    "Spec",
+    "SpecialTokenError",
+    "TemplateError",
+    "Tokenizer",
+    "UnknownIdError",
+    "VerificationError",
+    "__version__",
+    "load",
+]
+
+# Imported on first use: the errors must not need the compiled engine, and a program that only
+# catches them should not pay for it.
+_LAZY = {
+    "Batch": "protok._core",
+    "Encoding": "protok._core",
+    "Spec": "protok.spec",
+    "Tokenizer": "protok.tokenizer",
+    "__version__": "protok._core",
+    "load": "protok.tokenizer",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'protok' has no attribute {name!r}")
+    from importlib import import_module  # noqa: PLC0415  (only needed here)
+
+    value = getattr(import_module(_LAZY[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

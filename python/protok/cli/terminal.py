@@ -1,0 +1,95 @@
+"""What every verb shares: options, reading, printing, progress."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+
+import typer
+from rich.console import Console
+
+from protok.errors import InputError, ProtokError
+
+if TYPE_CHECKING:
+    from protok.tokenizer import Tokenizer
+
+DEFAULT_SOURCE = "protok:demo"
+PROGRESS_AFTER_SECONDS = 1.0
+
+Item = TypeVar("Item")
+
+
+TokenizerOption = Annotated[
+    str,
+    typer.Option("--tokenizer", "-m", metavar="SOURCE", help="Any source that protok.load takes."),
+]
+SpecialOption = Annotated[
+    Literal["raise", "text", "parse"],
+    typer.Option(help="A control token in the text: refuse it, read it as text, parse it."),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+
+
+def load(source: str) -> Tokenizer:
+    """Load a tokenizer; the engine is imported here, so that --help does not wait for it."""
+    from protok.tokenizer import load as load_source  # noqa: PLC0415
+
+    return load_source(source)
+
+
+def read_argument(text: str) -> str | bytes:
+    """Return an argument, or standard input for ``-``."""
+    return sys.stdin.buffer.read() if text == "-" else text
+
+
+def read_path(path: Path) -> bytes:
+    """Read a whole file, or standard input for ``-``."""
+    if str(path) == "-":
+        return sys.stdin.buffer.read()
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(
+            location=str(path),
+            what=f"The file cannot be read: {error.strerror or error}.",
+            hint="Check the path.",
+            value=str(path),
+        ) from error
+
+
+def print_json(value: Any) -> None:
+    """Print one line of JSON."""
+    print(json.dumps(value, ensure_ascii=False))  # noqa: T201
+
+
+def fail(error: ProtokError) -> None:
+    """Say what happened, where, and what to do."""
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    console.print(f"protok: {error}", markup=False, style="red")
+
+
+def track(items: Iterable[Item], *, total: int, label: str) -> Iterator[Item]:
+    """Yield ``items``; at a terminal, show a progress bar once a second has passed."""
+    if not sys.stderr.isatty():
+        yield from items
+        return
+    from rich.progress import Progress  # noqa: PLC0415  (slow to import)
+
+    start = time.monotonic()
+    progress: Progress | None = None
+    try:
+        for done, item in enumerate(items):
+            if progress is None and time.monotonic() - start > PROGRESS_AFTER_SECONDS:
+                progress = Progress(console=Console(stderr=True), transient=True)
+                task = progress.add_task(label, total=total)
+                progress.start()
+            if progress is not None:
+                progress.update(task, completed=done)
+            yield item
+    finally:
+        if progress is not None:
+            progress.stop()

@@ -1,0 +1,172 @@
+"""Where an artifact's bytes come from: a folder, a file, bytes, or a named source.
+
+Nothing is interpreted here. The engine reads the files; this module only finds the ones that
+belong together and gives them the names by which the engine knows their format.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from protok.errors import ArtifactError, InputError
+
+__all__ = ["KNOWN_FILES", "Artifact", "read"]
+
+# One of these is the tokenizer; where a folder holds several, the first one in this order is.
+PRIMARY_FILES = (
+    "tokenizer.json",
+    "tekken.json",
+    "tokenizer.model",
+    "spiece.model",
+    "sentencepiece.bpe.model",
+    "*.tiktoken",
+    "*.gguf",
+    "vocab.json",
+    "vocab.txt",
+)
+
+# These complete any of them.
+COMPANION_FILES = (
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "generation_config.json",
+    "chat_template.jinja",
+    "encoding.json",
+)
+
+# These complete one of them.
+PARTNER_FILES = {"vocab.json": ("merges.txt", "added_tokens.json")}
+
+KNOWN_FILES = (
+    *PRIMARY_FILES,
+    *COMPANION_FILES,
+    *(name for names in PARTNER_FILES.values() for name in names),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """The files of one tokenizer by name, and the encoding that its source implies."""
+
+    files: dict[str, bytes] = field(repr=False)
+    encoding: str | None = None
+
+
+def read(source: str | os.PathLike[str] | bytes) -> Artifact:
+    """Read the artifact that ``source`` stands for."""
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        data = bytes(source)
+        return Artifact({_name_by_content(data): data})
+    if isinstance(source, str):
+        scheme, separator, rest = source.partition(":")
+        if separator and scheme == "protok":
+            return _read_bundled(rest)
+        if separator and scheme in {"hf", "tiktoken"}:
+            from protok import remote  # noqa: PLC0415  (network code, only where it is asked for)
+
+            if scheme == "hf":
+                return read_folder(remote.hub_folder(rest, KNOWN_FILES), shown=source)
+            return Artifact(*remote.tiktoken_files(rest))
+    elif not isinstance(source, os.PathLike):
+        raise InputError(
+            what=f"load takes a path, a name or bytes, not {type(source).__name__}.",
+            value=type(source).__name__,
+        )
+    path = Path(source)
+    if path.is_dir():
+        return read_folder(path)
+    if path.is_file():
+        return _read_file(path)
+    raise ArtifactError(
+        location=str(path),
+        what="There is no such file or folder.",
+        hint="Give a tokenizer file, a folder that holds one, hf:ORGANISATION/NAME, "
+        "tiktoken:NAME or protok:demo.",
+        value=str(source),
+    )
+
+
+def read_folder(folder: Path, *, shown: str | None = None) -> Artifact:
+    """Read the tokenizer of a folder, with its companions."""
+    shown = shown or str(folder)
+    for pattern in PRIMARY_FILES:
+        matches = sorted(path for path in folder.glob(pattern) if path.is_file())
+        if len(matches) > 1:
+            names = ", ".join(path.name for path in matches)
+            raise ArtifactError(
+                location=shown,
+                what=f"The folder holds several tokenizers: {names}.",
+                hint="Give the path of one of them.",
+            )
+        if matches:
+            return Artifact(_with_companions(matches[0]))
+    raise ArtifactError(
+        location=shown,
+        what="The folder holds no tokenizer.",
+        hint=f"Looked for {', '.join(PRIMARY_FILES)}.",
+    )
+
+
+def _read_file(path: Path) -> Artifact:
+    if path.name == "merges.txt" and path.with_name("vocab.json").is_file():
+        path = path.with_name("vocab.json")
+    if any(path.match(pattern) for pattern in PRIMARY_FILES):
+        return Artifact(_with_companions(path))
+    data = _bytes(path)
+    return Artifact({_name_by_suffix(path, data): data})
+
+
+def _read_bundled(name: str) -> Artifact:
+    from importlib.resources import files  # noqa: PLC0415  (slow to import)
+
+    folder = files("protok") / "data" / name
+    if not name.isidentifier() or not (folder / "tokenizer.json").is_file():
+        raise ArtifactError(
+            location=f"protok:{name}",
+            what="protok brings no tokenizer of that name.",
+            hint="It brings protok:demo.",
+            value=name,
+        )
+    return Artifact({"tokenizer.json": (folder / "tokenizer.json").read_bytes()})
+
+
+def _with_companions(path: Path) -> dict[str, bytes]:
+    files = {path.name: _bytes(path)}
+    for name in (*PARTNER_FILES.get(path.name, ()), *COMPANION_FILES):
+        companion = path.with_name(name)
+        if companion.is_file():
+            files[name] = _bytes(companion)
+    return files
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ArtifactError(
+            location=str(path),
+            what=f"The file cannot be read: {error.strerror or error}.",
+            hint="Check its permissions.",
+        ) from error
+
+
+def _name_by_suffix(path: Path, data: bytes) -> str:
+    """Name a file that is not called what its format's files are called."""
+    if path.suffix in {".tiktoken", ".gguf", ".model", ".txt"}:
+        return path.name
+    if ".model" in path.suffixes:  # tokenizer.model.v3
+        return "tokenizer.model"
+    if path.name.startswith("tekken"):
+        return "tekken.json"
+    return _name_by_content(data)
+
+
+def _name_by_content(data: bytes) -> str:
+    head = data[:64].lstrip()
+    if head.startswith(b"{"):
+        return "tokenizer.json"
+    if head.startswith(b"GGUF"):
+        return "tokenizer.gguf"
+    return "tokenizer.model"

@@ -1,0 +1,170 @@
+"""Load an artifact, and the handle on it."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from protok import _core, sources
+from protok.errors import ArtifactError, InputError
+
+if TYPE_CHECKING:
+    from protok.spec import Spec
+
+__all__ = ["Tokenizer", "load"]
+
+
+def load(
+    source: str | os.PathLike[str] | bytes,
+    *,
+    encoding: str | None = None,
+    pattern: str | None = None,
+    special_tokens: Mapping[str, int] | None = None,
+    control_tokens: Sequence[str] | None = None,
+    cache_bytes: int | None = None,
+) -> Tokenizer:
+    """Load a tokenizer from any artifact.
+
+    Parameters
+    ----------
+    source
+        A folder or a file, its bytes, ``"hf:organisation/name[@revision]"``,
+        ``"tiktoken:NAME"``, or ``"protok:demo"``. The files that belong to a tokenizer file of
+        the usual name are read with it.
+    encoding
+        For a rank file: the encoding that gives it its pattern and special tokens.
+    pattern, special_tokens
+        For a rank file of no known encoding: both, spelled out.
+    control_tokens
+        The tokens that ordinary text must not spell, in place of those protok finds.
+    cache_bytes
+        The size of the tokenizer's cache. It changes no result.
+
+    Examples
+    --------
+    >>> import protok
+    >>> tok = protok.load("protok:demo")
+    >>> tok.decode(tok.encode("naïve 🐈"))
+    'naïve 🐈'
+    """
+    artifact = sources.read(source)
+    size: dict[str, Any] = {} if cache_bytes is None else {"cache_bytes": cache_bytes}
+    return Tokenizer(
+        artifact.files,
+        encoding=encoding if encoding is not None else artifact.encoding,
+        pattern=pattern,
+        special_tokens=special_tokens,
+        control_tokens=control_tokens,
+        **size,
+    )
+
+
+class Tokenizer(_core.Tokenizer):
+    """An immutable tokenizer, safe to share between threads. Use :func:`load` to make one.
+
+    Examples
+    --------
+    >>> import protok
+    >>> tok = protok.load("protok:demo")
+    >>> tok.count("Hello, world") == len(tok.encode("Hello, world"))
+    True
+    """
+
+    __slots__ = ()
+
+    @property
+    def spec(self) -> Spec:
+        """What the artifact says about each stage."""
+        from protok.spec import Spec  # noqa: PLC0415  (not needed to encode)
+
+        return Spec.from_json(self.describe(), tuple(self.added_tokens))
+
+    def save(self, path: str | os.PathLike[str], format: str = "huggingface") -> None:
+        """Write the tokenizer in a format whose own reader would read it the same.
+
+        A name with a suffix is a file, any other name a folder, which is created. Every file
+        is complete or absent: it is written under another name and then renamed.
+
+        Examples
+        --------
+        >>> import protok, tempfile
+        >>> tok = protok.load("protok:demo")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     tok.save(folder)
+        ...     protok.load(folder).fingerprint == tok.fingerprint
+        True
+        """
+        target = Path(path)
+        files = self.to_files(format)
+        if target.is_dir() or not target.suffix:
+            _write(target, files)
+            return
+        if target.name in files:
+            data = files[target.name]
+        elif len(files) == 1:
+            (data,) = files.values()
+        else:
+            raise InputError(
+                location=str(target),
+                what=f"The format {format} has several files: {', '.join(files)}.",
+                hint="Give a folder.",
+                value=format,
+            )
+        _write(target.parent, {target.name: data})
+
+    def __repr__(self) -> str:
+        model = self.spec.model.type
+        return f"<protok.Tokenizer {model} {self.vocab.size} tokens {self.fingerprint[:16]}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Rank files have rules that tokenizer.json cannot say, and the other way round.
+        try:
+            files = self.to_files("huggingface")
+        except ArtifactError:
+            files = self.to_files("tiktoken")
+        return _restore, (type(self), files, [token.content for token in self.control_tokens])
+
+
+def _restore(cls: type[Tokenizer], files: dict[str, bytes], control: list[str]) -> Tokenizer:
+    return cls(files, control_tokens=control)
+
+
+def _write(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write every file under a temporary name, then rename them all."""
+    written: list[tuple[Path, Path]] = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, data in files.items():
+            temporary = folder / f".{name}.{secrets.token_hex(8)}.tmp"
+            with temporary.open("xb") as file:
+                written.append((temporary, folder / name))
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+        while written:
+            temporary, final = written[-1]
+            temporary.replace(final)
+            written.pop()
+        _sync_folder(folder)
+    except OSError as error:
+        raise ArtifactError(
+            location=str(folder),
+            what=f"The tokenizer cannot be written: {error.strerror or error}.",
+            hint="Check the path, its permissions and the space left.",
+        ) from error
+    finally:
+        for temporary, _ in written:
+            temporary.unlink(missing_ok=True)
+
+
+def _sync_folder(folder: Path) -> None:
+    if os.name != "posix":  # elsewhere a folder cannot be opened
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

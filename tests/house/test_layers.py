@@ -1,0 +1,120 @@
+"""Data flows one way: a module imports only from the layers below it, in both languages."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PYTHON_LAYERS = {
+    "errors": 0,
+    "_core": 1,
+    "remote": 1,
+    "spec": 2,
+    "sources": 2,
+    "tokenizer": 3,
+    "cli": 9,
+}
+# Inside the command line: what the verbs share, the verbs, the app.
+CLI_LAYERS = {"terminal": 0, "encode": 1, "decode": 1, "inspect": 1, "count": 2, "app": 3}
+
+STAGES = {"added_tokens", "normalize", "pretokenize", "model", "postprocess", "decode"}
+FACTS = {"error", "text", "vocab"}
+RUST_LAYERS: dict[str, set[str]] = {
+    "error": set(),
+    "text": {"error"},
+    "vocab": {"error", "text"},
+    "spec": FACTS,
+    "formats": FACTS | {"spec"},
+    **{stage: FACTS | {"spec"} for stage in STAGES},
+    "encoding": FACTS | {"spec"},
+    "pipeline": FACTS | STAGES | {"spec", "encoding"},
+    "parallel": FACTS | STAGES | {"spec", "encoding", "pipeline"},
+    "snapshot": FACTS | STAGES | {"spec", "encoding", "pipeline"},
+    "stream": FACTS | STAGES | {"spec", "encoding", "pipeline"},
+    "tokenizer": FACTS
+    | STAGES
+    | {"spec", "formats", "encoding", "pipeline", "parallel", "snapshot", "stream"},
+    "train": FACTS | STAGES | {"spec"},
+}
+# Names that lib.rs re-exports, and the module each is from.
+RUST_NAMES = {"Error": "error", "ErrorKind": "error", "Result": "error", "Spec": "spec"}
+
+
+def python_edges(root: Path) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+    package = root / "python/protok"
+    for path in sorted(package.rglob("*.py")):
+        module = path.relative_to(package).with_suffix("").parts
+        if module[-1] == "__init__":
+            continue  # it re-exports, whatever the layer
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                assert node.level == 0, f"{path}: a relative import"
+                names = [node.module or ""]
+                if names[0] in {"protok", "protok.cli"}:
+                    names = [f"{names[0]}.{alias.name}" for alias in node.names]
+            else:
+                continue
+            for name in names:
+                parts = tuple(name.split("."))
+                if parts[0] == "protok":
+                    yield module, parts[1:]
+
+
+def test_python_layers(root: Path) -> None:
+    edges = list(python_edges(root))
+    assert len(edges) > 20
+    for module, target in edges:
+        if target[0].startswith("__"):
+            continue  # protok.__version__
+        assert module[0] in PYTHON_LAYERS, f"{module[0]} has no layer: give it one"
+        assert target[0] in PYTHON_LAYERS, f"{module} imports {target}, which has no layer"
+        if module[0] == target[0] == "cli":
+            if len(target) > 1:
+                assert CLI_LAYERS[target[1]] < CLI_LAYERS[module[1]], f"{module} -> {target}"
+            continue
+        assert PYTHON_LAYERS[target[0]] < PYTHON_LAYERS[module[0]], f"{module} -> {target}"
+
+
+def rust_edges(source: str) -> set[str]:
+    """Name the modules of the crate that a Rust source mentions outside comments and tests."""
+    source = source.split("#[cfg(test)]")[0]
+    source = re.sub(r"//[^\n]*", "", source)
+    names = set(re.findall(r"\bcrate::(\w+)", source))
+    for group in re.findall(r"\bcrate::\{((?:[^{}]|\{[^{}]*\})*)\}", source):
+        names |= set(re.findall(r"(?:^|,)\s*(\w+)", re.sub(r"\{[^{}]*\}", "", group)))
+    return {RUST_NAMES.get(name, name) for name in names}
+
+
+def test_rust_layers(root: Path) -> None:
+    source = root / "crates/protok-core/src"
+    if not source.is_dir():
+        pytest.skip("no Rust sources here")
+    for path in sorted(source.rglob("*.rs")):
+        module = path.relative_to(source).parts[0].removesuffix(".rs")
+        if module == "lib" or "tests" in path.stem:
+            continue
+        assert module in RUST_LAYERS, f"{module} has no layer: give it one"
+        for target in rust_edges(path.read_text("utf-8")) - {module}:
+            where = f"{path.relative_to(root)}: {module} -> {target}"
+            assert target in RUST_LAYERS[module], where
+
+
+def test_edges_are_found() -> None:
+    source = """
+        use crate::{error::{Error, Result}, spec::Spec, Result};
+        use crate::text::utf8; // crate::formats
+        fn f() { crate::pipeline::run() }
+        #[cfg(test)] mod tests { use crate::train; }
+    """
+    assert rust_edges(source) == {"error", "spec", "text", "pipeline"}
+
+
+def test_the_engine_knows_nothing_of_python(root: Path) -> None:
+    manifest = (root / "crates/protok-core/Cargo.toml").read_text("utf-8")
+    assert "pyo3" not in manifest

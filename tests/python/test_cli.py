@@ -1,0 +1,97 @@
+"""The verbs, as another process sees them: output, messages, exit codes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TEXT = "naïve 🐈 12"
+
+
+def protok(*arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-c", "from protok.cli import main; main()", *arguments],
+        input=stdin,
+        capture_output=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def test_encode_and_decode_are_reverse() -> None:
+    encoded = protok("encode", "--json", TEXT)
+    assert encoded.returncode == 0, encoded.stderr
+    ids = json.loads(encoded.stdout)["ids"]
+    assert protok("decode", *map(str, ids)).stdout.decode() == TEXT
+    assert protok("decode", "-", stdin=json.dumps(ids).encode()).stdout.decode() == TEXT
+    assert json.loads(protok("decode", "--json", *map(str, ids)).stdout)["text"] == TEXT
+
+
+def test_standard_input_and_files_are_taken_as_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "text.txt"
+    path.write_bytes(b"line\r\n")
+    from_stdin = json.loads(protok("encode", "--json", "-", stdin=b"line\r\n").stdout)
+    from_file = json.loads(protok("encode", "--json", "--file", str(path)).stdout)
+    assert from_stdin == from_file
+    count = json.loads(protok("count", "--json", "--files", str(path)).stdout)
+    assert count["total"] == {"tokens": len(from_file["ids"]), "bytes": 6}
+
+
+def test_the_picture_has_pieces_and_ids() -> None:
+    result = protok("encode", TEXT)
+    assert result.returncode == 0
+    shown = result.stdout.decode()
+    assert "·" in shown
+    assert "\x1b" not in shown  # no colour where nobody sees it
+    assert shown.splitlines()[-1].endswith("14 bytes, protok:demo")
+
+
+def test_inspect() -> None:
+    report = json.loads(protok("inspect", "--json").stdout)
+    assert report["description"]["model"]["type"] == "BPE"
+    assert report["fingerprint"] in protok("inspect").stdout.decode()
+
+
+def test_version_and_help() -> None:
+    import protok as package
+
+    assert protok("--version").stdout.decode().strip() == f"protok {package.__version__}"
+    for verb in ("encode", "decode", "count", "inspect"):
+        assert verb in protok("--help").stdout.decode()
+        assert protok(verb, "--help").returncode == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("frobnicate",),
+        ("encode",),
+        ("encode", "text", "--file", "also.txt"),
+        ("encode", "--file", "no/such/file"),
+        ("encode", "--special", "other", "text"),
+        ("encode", "-m", "no/such/tokenizer", "text"),
+        ("encode", "-m", "tiktoken:none", "text"),
+        ("decode", "twelve"),
+        ("decode", "4294967296"),
+        ("decode", "--", "-1"),
+        ("count", "--files", "no/such/file"),
+        ("inspect", "protok:none"),
+    ],
+    ids=" ".join,
+)
+def test_bad_usage_and_input_exit_with_2(arguments: tuple[str, ...]) -> None:
+    result = protok(*arguments)
+    assert result.returncode == 2
+    assert result.stdout == b""
+    assert result.stderr
+    assert b"Traceback" not in result.stderr
+
+
+def test_invalid_utf8_on_standard_input() -> None:
+    result = protok("encode", "-", stdin=b"ab\xff")
+    assert result.returncode == 2
+    assert b"2" in result.stderr
