@@ -20,6 +20,9 @@ pub struct Part {
     pub source: Source,
     /// Their type id.
     pub type_id: u32,
+    /// The place of the first of them among the tokens of their text: more than 0 where the
+    /// text was truncated on the left.
+    pub first: usize,
 }
 
 /// The ids of one text or two, with the template's control tokens.
@@ -29,6 +32,8 @@ pub struct Encoding {
     pub ids: Vec<u32>,
     /// Runs of tokens with one source, which cover the ids.
     pub parts: Vec<Part>,
+    /// The windows that truncation cut off, each with the template.
+    pub overflow: Vec<Encoding>,
 }
 
 impl Encoding {

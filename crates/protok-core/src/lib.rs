@@ -7,6 +7,7 @@ pub mod error;
 pub mod formats;
 pub mod model;
 pub mod normalize;
+pub mod offsets;
 pub mod parallel;
 pub mod pipeline;
 pub mod postprocess;

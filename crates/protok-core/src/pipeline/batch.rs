@@ -20,8 +20,9 @@ pub struct Batch {
     pub values: Vec<u32>,
     /// Where each text starts in `values`, and where the last one ends.
     pub row_offsets: Vec<i64>,
-    /// For inputs of two texts, the number of tokens of the text that stands first.
-    pub firsts: Vec<Option<u32>>,
+    /// How each row is made up, but for its ids; empty where every row is the template around
+    /// one whole text.
+    pub rows: Vec<Encoding>,
     /// Whether the template's control tokens are in it.
     pub add_special_tokens: bool,
 }
@@ -59,11 +60,16 @@ impl Pipeline {
         let mut batch = Batch::empty(options.add_special_tokens);
         batch.values.reserve_exact(groups.iter().map(|group| group.values.len()).sum());
         batch.row_offsets.reserve_exact(inputs.len());
+        let described = groups.iter().any(|group| !group.rows.is_empty());
         for group in groups {
+            if described && group.rows.is_empty() {
+                let rows = (0..group.len()).map(|index| self.plain_row(&group, index));
+                batch.rows.extend(rows.map(|row| Encoding { ids: Vec::new(), ..row }));
+            }
             let base = batch.values.len() as i64;
             batch.values.extend_from_slice(&group.values);
             batch.row_offsets.extend(group.row_offsets[1..].iter().map(|offset| base + offset));
-            batch.firsts.extend(group.firsts);
+            batch.rows.extend(group.rows);
         }
         Ok(batch)
     }
@@ -75,48 +81,70 @@ impl Pipeline {
         scratch: &mut crate::model::bpe::Scratch,
         batch: &mut Batch,
     ) -> Result<()> {
-        let texts = 1 + usize::from(pair.is_some());
-        let mut first = None;
-        for item in self.template.items(texts, options.add_special_tokens) {
-            match item {
-                Item::Token { id, .. } => batch.values.push(*id),
-                Item::Text { index, .. } => {
-                    let text = if *index == 0 { text } else { pair.unwrap_or("") };
-                    let before = batch.values.len();
-                    self.encode_with(text, options, scratch, &mut batch.values)?;
-                    first.get_or_insert(batch.values.len() - before);
+        if pair.is_some() || options.truncation.is_some() {
+            let mut row = self.assemble(1 + usize::from(pair.is_some()), options, |index, out| {
+                let text = if index == 0 { text } else { pair.unwrap_or("") };
+                self.encode_with(text, options, scratch, out)
+            })?;
+            // Rows before it that needed no description get one now.
+            while batch.rows.len() < batch.len() {
+                let earlier = self.plain_row(batch, batch.rows.len());
+                batch.rows.push(Encoding { ids: Vec::new(), ..earlier });
+            }
+            batch.values.append(&mut row.ids);
+            batch.rows.push(row);
+        } else {
+            let described = !batch.rows.is_empty();
+            for item in self.template.items(1, options.add_special_tokens) {
+                match item {
+                    Item::Token { id, .. } => batch.values.push(*id),
+                    Item::Text { .. } => {
+                        self.encode_with(text, options, scratch, &mut batch.values)?;
+                    }
                 }
+            }
+            if described {
+                let ids = &batch.values[batch.row_offsets[batch.len()] as usize..];
+                batch.rows.push(Encoding {
+                    parts: self.plain_parts(ids.len(), batch.add_special_tokens),
+                    ..Encoding::default()
+                });
             }
         }
         batch.row_offsets.push(batch.values.len() as i64);
-        batch.firsts.push(pair.and(first).map(|first| first as u32));
         Ok(())
     }
 
     /// The encoding of one row of a batch.
     #[must_use]
     pub fn row(&self, batch: &Batch, index: usize) -> Encoding {
-        let range = batch.row_offsets[index] as usize..batch.row_offsets[index + 1] as usize;
-        let ids = batch.values[range].to_vec();
-        let first = batch.firsts[index].map(|first| first as usize);
-        let texts = 1 + usize::from(first.is_some());
-        let added = self.template.added(texts, batch.add_special_tokens);
-        let mut left = ids.len() - added;
-        let mut parts = Vec::with_capacity(3);
-        let mut start = 0;
-        for item in self.template.items(texts, batch.add_special_tokens) {
-            let (length, source, type_id) = match item {
-                Item::Token { type_id, .. } => (1, Source::Template, *type_id),
-                Item::Text { index, type_id } => {
-                    let length = first.filter(|_| left == ids.len() - added).unwrap_or(left);
-                    left -= length;
-                    (length, Source::Text(*index), *type_id)
-                }
-            };
-            parts.push(Part { start, end: start + length, source, type_id });
-            start += length;
+        match batch.rows.get(index) {
+            Some(row) => Encoding { ids: batch.row_ids(index).to_vec(), ..row.clone() },
+            None => self.plain_row(batch, index),
         }
-        Encoding { ids, parts }
+    }
+
+    fn plain_row(&self, batch: &Batch, index: usize) -> Encoding {
+        let ids = batch.row_ids(index).to_vec();
+        let parts = self.plain_parts(ids.len(), batch.add_special_tokens);
+        Encoding { ids, parts, overflow: Vec::new() }
+    }
+
+    /// The parts of a row of `length` ids that is the template around one whole text.
+    fn plain_parts(&self, length: usize, add_special_tokens: bool) -> Vec<Part> {
+        let text = length - self.template.added(1, add_special_tokens);
+        let mut start = 0;
+        self.template
+            .items(1, add_special_tokens)
+            .map(|item| {
+                let (length, source, type_id) = match item {
+                    Item::Token { type_id, .. } => (1, Source::Template, *type_id),
+                    Item::Text { index, type_id } => (text, Source::Text(*index), *type_id),
+                };
+                start += length;
+                Part { start: start - length, end: start, source, type_id, first: 0 }
+            })
+            .collect()
     }
 
     /// The number of tokens of each text.
@@ -152,9 +180,16 @@ impl Batch {
         Self {
             values: Vec::new(),
             row_offsets: vec![0],
-            firsts: Vec::new(),
+            rows: Vec::new(),
             add_special_tokens,
         }
+    }
+
+    /// The ids of a row.
+    #[must_use]
+    pub fn row_ids(&self, index: usize) -> &[u32] {
+        let (start, end) = (self.row_offsets[index], self.row_offsets[index + 1]);
+        &self.values[start as usize..end as usize]
     }
 
     /// The number of rows.

@@ -9,6 +9,7 @@ use crate::postprocess::Item;
 use crate::text::utf8;
 
 use super::Pipeline;
+use super::truncate::{Truncation, Window};
 
 /// How to encode.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,16 +20,18 @@ pub struct EncodeOptions {
     pub special: SpecialPolicy,
     /// Seed of the model's dropout. Without one no merge is left out.
     pub seed: Option<u64>,
+    /// Cut what is too long.
+    pub truncation: Option<Truncation>,
 }
 
 impl Default for EncodeOptions {
     fn default() -> Self {
-        Self { add_special_tokens: true, special: SpecialPolicy::Raise, seed: None }
+        Self { add_special_tokens: true, special: SpecialPolicy::Raise, seed: None, truncation: None }
     }
 }
 
 /// Where pieces go: the model's cached engine, or its dropout.
-enum Sink<'a> {
+pub(super) enum Sink<'a> {
     Cached(&'a mut Scratch),
     Dropout(Dropout),
 }
@@ -59,7 +62,7 @@ impl Pipeline {
         self.encode_raw(text, 0, &options.special, &mut sink, out)
     }
 
-    fn sink<'a>(&self, options: &EncodeOptions, scratch: &'a mut Scratch) -> Sink<'a> {
+    pub(super) fn sink<'a>(&self, options: &EncodeOptions, scratch: &'a mut Scratch) -> Sink<'a> {
         match options.seed {
             Some(seed) if self.model.dropout() > 0.0 => {
                 Sink::Dropout(Dropout::new(self.model.dropout(), seed))
@@ -137,7 +140,9 @@ impl Pipeline {
                 model.encode(piece, &self.vocab, scratch, out)
             }),
             Sink::Dropout(dropout) => self.pre_tokenizer.for_each_piece(text, |piece, _, _| {
-                model.encode_with_dropout(piece, &self.vocab, dropout, out)
+                let symbols = model.encode_with_dropout(piece, &self.vocab, dropout)?;
+                out.extend(symbols.iter().map(|symbol| symbol.id));
+                Ok(())
             }),
         }
     }
@@ -185,7 +190,10 @@ impl Pipeline {
                                 model.encode(piece, &self.vocab, scratch, out)
                             }
                             Sink::Dropout(dropout) => {
-                                model.encode_with_dropout(piece, &self.vocab, dropout, out)
+                                let symbols =
+                                    model.encode_with_dropout(piece, &self.vocab, dropout)?;
+                                out.extend(symbols.iter().map(|symbol| symbol.id));
+                                Ok(())
                             }
                         }
                     }
@@ -201,6 +209,15 @@ impl Pipeline {
         options: &EncodeOptions,
         mut encode: impl FnMut(usize, &mut Vec<u32>) -> Result<()>,
     ) -> Result<Encoding> {
+        if let Some(truncation) = options.truncation {
+            let ids: Vec<Vec<u32>> = (0..texts)
+                .map(|index| {
+                    let mut ids = Vec::new();
+                    encode(index, &mut ids).map(|()| ids)
+                })
+                .collect::<Result<_>>()?;
+            return self.assemble_truncated(&ids, options, truncation);
+        }
         let mut ids = Vec::new();
         let mut parts = Vec::with_capacity(3);
         for item in self.template.items(texts, options.add_special_tokens) {
@@ -215,10 +232,71 @@ impl Pipeline {
                     (Source::Text(*index), *type_id)
                 }
             };
-            parts.push(Part { start, end: ids.len(), source, type_id });
+            parts.push(Part { start, end: ids.len(), source, type_id, first: 0 });
         }
-        Ok(Encoding { ids, parts })
+        Ok(Encoding { ids, parts, overflow: Vec::new() })
     }
+
+    fn assemble_truncated(
+        &self,
+        ids: &[Vec<u32>],
+        options: &EncodeOptions,
+        truncation: Truncation,
+    ) -> Result<Encoding> {
+        let lengths: Vec<usize> = ids.iter().map(Vec::len).collect();
+        let add = options.add_special_tokens;
+        let windows = truncation.windows(&lengths, self.template.added(ids.len(), add))?;
+        let mut result = self.fill(ids, &[windows[0][0], second(&windows, 0)], add);
+        // What overflows: every further window of the text that stands first in the template
+        // with every window of the other, then its first window with the other's further ones.
+        let first = self
+            .template
+            .items(ids.len(), add)
+            .find_map(|item| match item {
+                Item::Text { index, .. } => Some(*index),
+                Item::Token { .. } => None,
+            })
+            .unwrap_or(0);
+        let (major, minor) = (first, 1 - first.min(1));
+        let minor_windows = if ids.len() == 2 { windows[minor].len() } else { 1 };
+        let places = (1..windows[major].len())
+            .flat_map(|i| (0..minor_windows).map(move |j| (i, j)))
+            .chain((1..minor_windows).map(|j| (0, j)));
+        for (i, j) in places {
+            let mut chosen = [(0, 0); 2];
+            chosen[major] = windows[major][i];
+            if ids.len() == 2 {
+                chosen[minor] = windows[minor][j];
+            }
+            result.overflow.push(self.fill(ids, &chosen, add));
+        }
+        Ok(result)
+    }
+
+    /// The template around a window of each text.
+    fn fill(&self, ids: &[Vec<u32>], windows: &[Window; 2], add: bool) -> Encoding {
+        let mut filled = Encoding::default();
+        for item in self.template.items(ids.len(), add) {
+            let start = filled.ids.len();
+            let (source, type_id, first) = match item {
+                Item::Token { id, type_id } => {
+                    filled.ids.push(*id);
+                    (Source::Template, *type_id, 0)
+                }
+                Item::Text { index, type_id } => {
+                    let (from, to) = windows[*index];
+                    filled.ids.extend_from_slice(&ids[*index][from..to]);
+                    (Source::Text(*index), *type_id, from)
+                }
+            };
+            filled.parts.push(Part { start, end: filled.ids.len(), source, type_id, first });
+        }
+        filled
+    }
+}
+
+fn second(windows: &[Vec<Window>], at: usize) -> Window {
+    windows.get(1).map_or((0, 0), |windows| windows[at])
 }
 
 /// Moves the position of an error by where its text starts.

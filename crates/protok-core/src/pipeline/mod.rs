@@ -9,6 +9,7 @@ pub mod batch;
 pub mod encode;
 pub mod reference;
 pub mod spans;
+pub mod truncate;
 
 use std::sync::Mutex;
 

@@ -4,13 +4,15 @@
 //! of tokens in each piece; spans in the original follow from the two. Nothing here is computed
 //! unless it is asked for.
 
-use crate::added_tokens::{Phase, SpecialPolicy};
+use crate::added_tokens::Phase;
 use crate::error::Result;
-use crate::model::bpe::Scratch;
+use crate::model::bpe::Bpe;
 use crate::model::bpe::symbols::Symbol;
 use crate::text::alignment::Alignment;
+use crate::text::utf8;
 
 use super::Pipeline;
+use super::encode::{EncodeOptions, Sink};
 
 /// A token with its place in the normalized text and in the original, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,8 +32,9 @@ pub struct TokenSpan {
 pub struct Spans {
     /// The tokens.
     pub tokens: Vec<TokenSpan>,
-    /// The text after normalization, added tokens as they stand in the original.
-    pub normalized: String,
+    /// The text after normalization, added tokens as they stand in the original. Bytes, since
+    /// the caller's may not be UTF-8.
+    pub normalized: Vec<u8>,
     /// How `normalized` came from the original.
     pub alignment: Alignment,
 }
@@ -40,31 +43,68 @@ pub struct Spans {
 struct Walk<'a> {
     spans: Spans,
     word: u32,
-    scratch: &'a mut Scratch,
+    sink: Sink<'a>,
     symbols: Vec<Symbol>,
 }
 
 impl Pipeline {
-    /// The tokens of a text with their places, without the template.
+    /// The tokens of a text with their places, without the template. The bytes must be UTF-8
+    /// unless the pipeline holds any bytes (see [`Pipeline::encode_bytes`]).
     ///
     /// # Errors
     /// As [`Pipeline::encode_text`].
-    pub fn spans(&self, text: &str, policy: &SpecialPolicy) -> Result<Spans> {
+    pub fn spans(&self, bytes: &[u8], options: &EncodeOptions) -> Result<Spans> {
         self.with_scratch(|scratch| {
-            let mut walk =
-                Walk { spans: Spans::default(), word: 0, scratch, symbols: Vec::new() };
-            self.added.split(text, Phase::Raw, policy, |section| {
-                let part = &text[section.start..section.end];
-                match section.token {
-                    Some(id) => {
-                        walk.token(id, part.len(), (section.start, section.end));
-                        walk.spans.normalized.push_str(part);
-                        Ok(())
+            let mut walk = Walk {
+                spans: Spans::default(),
+                word: 0,
+                sink: self.sink(options, scratch),
+                symbols: Vec::new(),
+            };
+            utf8::for_each_section(bytes, |section, from| match section {
+                Ok(text) => self.walk_text(text, from, options, &mut walk),
+                Err(piece) => {
+                    walk.encode(self.model_for(&options.special), self, piece)?;
+                    let base = walk.spans.normalized.len();
+                    for symbol in &walk.symbols {
+                        walk.spans.tokens.push(TokenSpan {
+                            id: symbol.id,
+                            normalized: (base + symbol.start, base + symbol.end),
+                            original: (from + symbol.start, from + symbol.end),
+                            word: walk.word,
+                        });
                     }
-                    None => self.walk_section(part, section.start, policy, &mut walk),
+                    walk.word += 1;
+                    walk.spans.normalized.extend_from_slice(piece);
+                    Ok(())
                 }
             })?;
             Ok(walk.spans)
+        })
+    }
+
+    fn walk_text(
+        &self,
+        text: &str,
+        from: usize,
+        options: &EncodeOptions,
+        walk: &mut Walk<'_>,
+    ) -> Result<()> {
+        self.added.split(text, Phase::Raw, &options.special, |section| {
+            let part = &text[section.start..section.end];
+            let Some(id) = section.token else {
+                return self.walk_section(part, from + section.start, options, walk);
+            };
+            let start = walk.spans.normalized.len();
+            walk.spans.tokens.push(TokenSpan {
+                id,
+                normalized: (start, start + part.len()),
+                original: (from + section.start, from + section.end),
+                word: walk.word,
+            });
+            walk.word += 1;
+            walk.spans.normalized.extend_from_slice(part.as_bytes());
+            Ok(())
         })
     }
 
@@ -72,7 +112,7 @@ impl Pipeline {
         &self,
         text: &str,
         from: usize,
-        policy: &SpecialPolicy,
+        options: &EncodeOptions,
         walk: &mut Walk<'_>,
     ) -> Result<()> {
         let (normalized, alignment) = self.normalizer.apply_with_alignment(text)?;
@@ -81,8 +121,8 @@ impl Pipeline {
             let (start, end) = alignment.span(start..end);
             (from + start, from + end)
         };
-        let model = self.model_for(policy);
-        self.added.split(&normalized, Phase::Normalized, policy, |section| {
+        let model = self.model_for(&options.special);
+        self.added.split(&normalized, Phase::Normalized, &options.special, |section| {
             let part = &normalized[section.start..section.end];
             if let Some(id) = section.token {
                 let normalized = (base + section.start, base + section.end);
@@ -92,8 +132,7 @@ impl Pipeline {
                 return Ok(());
             }
             self.pre_tokenizer.for_each_piece(part, |piece, start, inserted| {
-                walk.symbols.clear();
-                model.encode_spans(piece, &self.vocab, walk.scratch, &mut walk.symbols)?;
+                walk.encode(model, self, piece)?;
                 let start = section.start + start;
                 for symbol in &walk.symbols {
                     let at = start + symbol.start.saturating_sub(inserted);
@@ -110,17 +149,23 @@ impl Pipeline {
             })
         })?;
         walk.spans.alignment.extend(&alignment, base, from);
-        walk.spans.normalized.push_str(&normalized);
+        walk.spans.normalized.extend_from_slice(normalized.as_bytes());
         Ok(())
     }
 }
 
 impl Walk<'_> {
-    /// Adds an added token of the raw text, which stands next in the normalized text.
-    fn token(&mut self, id: u32, length: usize, original: (usize, usize)) {
-        let start = self.spans.normalized.len();
-        let normalized = (start, start + length);
-        self.spans.tokens.push(TokenSpan { id, normalized, original, word: self.word });
-        self.word += 1;
+    /// Puts the tokens of a piece into `symbols`.
+    fn encode(&mut self, model: &Bpe, pipeline: &Pipeline, piece: &[u8]) -> Result<()> {
+        match &mut self.sink {
+            Sink::Cached(scratch) => {
+                self.symbols.clear();
+                model.encode_spans(piece, &pipeline.vocab, scratch, &mut self.symbols)
+            }
+            Sink::Dropout(dropout) => {
+                self.symbols = model.encode_with_dropout(piece, &pipeline.vocab, dropout)?;
+                Ok(())
+            }
+        }
     }
 }

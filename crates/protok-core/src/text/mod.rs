@@ -5,4 +5,5 @@ pub mod alignment;
 pub mod alphabet;
 pub mod edits;
 pub mod unicode;
+pub mod units;
 pub mod utf8;

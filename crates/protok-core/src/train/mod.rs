@@ -5,6 +5,7 @@
 //! a hash map. [`bpe`] is the first.
 
 pub mod bpe;
+pub mod corpus;
 mod count;
 mod pairs;
 mod queue;

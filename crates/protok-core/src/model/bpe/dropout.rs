@@ -12,6 +12,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use super::pairs::{NO_MERGE, Pairs};
+use super::symbols::Symbol;
 
 /// The chance and the generator.
 #[derive(Debug)]
@@ -35,7 +36,7 @@ impl Dropout {
     }
 
     /// Merges symbols in place, leaving merges out.
-    pub fn merge(&mut self, symbols: &mut Vec<u32>, pairs: &Pairs) {
+    pub fn merge(&mut self, symbols: &mut Vec<Symbol>, pairs: &Pairs) {
         let count = symbols.len();
         let mut next: Vec<usize> = (1..=count).collect();
         let mut previous: Vec<usize> = (0..count).map(|i| i.wrapping_sub(1)).collect();
@@ -43,7 +44,7 @@ impl Dropout {
         let mut queue: BinaryHeap<Reverse<(u32, usize)>> = symbols
             .windows(2)
             .enumerate()
-            .map(|(at, pair)| Reverse((pairs.rank(pair[0], pair[1]), at)))
+            .map(|(at, pair)| Reverse((pairs.rank(pair[0].id, pair[1].id), at)))
             .filter(|entry| entry.0.0 != NO_MERGE)
             .collect();
         let mut left_out = Vec::new();
@@ -55,10 +56,14 @@ impl Dropout {
             queue.extend(left_out.drain(..));
             let Reverse((rank, left)) = entry;
             let right = next[left];
-            if !alive[left] || right >= count || pairs.rank(symbols[left], symbols[right]) != rank {
+            let stale = !alive[left]
+                || right >= count
+                || pairs.rank(symbols[left].id, symbols[right].id) != rank;
+            if stale {
                 continue;
             }
-            symbols[left] = pairs.target(rank);
+            symbols[left].id = pairs.target(rank);
+            symbols[left].end = symbols[right].end;
             alive[right] = false;
             next[left] = next[right];
             if next[left] < count {
@@ -66,7 +71,7 @@ impl Dropout {
             }
             for at in [previous[left], left] {
                 if at != NONE && next[at] < count {
-                    let rank = pairs.rank(symbols[at], symbols[next[at]]);
+                    let rank = pairs.rank(symbols[at].id, symbols[next[at]].id);
                     if rank != NO_MERGE {
                         queue.push(Reverse((rank, at)));
                     }
@@ -88,9 +93,11 @@ mod tests {
         let pairs = Pairs::listed(&[(0, 1, 2), (2, 0, 3), (3, 1, 4)]);
         let symbols = vec![0, 1, 0, 1, 1, 0, 1];
         let run = |chance, seed| {
-            let mut merged = symbols.clone();
+            let mut merged: Vec<Symbol> =
+                (0..).zip(&symbols).map(|(at, &id)| Symbol { id, start: at, end: at + 1 }).collect();
             Dropout::new(chance, seed).merge(&mut merged, &pairs);
-            merged
+            assert!(merged.windows(2).all(|pair| pair[0].end == pair[1].start));
+            merged.iter().map(|symbol| symbol.id).collect::<Vec<u32>>()
         };
         assert_eq!(run(0.0, 1), reference::merge(&symbols, &pairs));
         assert_eq!(run(1.0, 1), symbols);

@@ -235,7 +235,8 @@ impl Bpe {
         Ok(())
     }
 
-    /// Appends the tokens of a piece with merges left out at random (BPE-dropout).
+    /// The tokens of a piece with merges left out at random (BPE-dropout), each with the bytes
+    /// that it covers.
     ///
     /// # Errors
     /// As [`Self::encode`].
@@ -244,14 +245,11 @@ impl Bpe {
         piece: &[u8],
         vocab: &Vocab,
         random: &mut Dropout,
-        out: &mut Vec<u32>,
-    ) -> Result<()> {
+    ) -> Result<Vec<Symbol>> {
         let mut symbols = Vec::new();
         self.symbols.all(piece, vocab, &mut symbols)?;
-        let mut ids: Vec<u32> = symbols.iter().map(|symbol| symbol.id).collect();
-        random.merge(&mut ids, &self.pairs);
-        out.extend_from_slice(&ids);
-        Ok(())
+        random.merge(&mut symbols, &self.pairs);
+        Ok(symbols)
     }
 
     /// The chance of leaving a merge out.

@@ -1,0 +1,316 @@
+//! Offsets of an encoding: numbers with a unit and a text.
+//!
+//! The places of tokens are known in bytes ([`Spans`]); everything else is conversion. A token
+//! that ends inside a character covers the whole of it in any unit but bytes; a caller's span
+//! that does is refused, or widened where the caller says so. Tokens that no text produced have
+//! the span (0, 0) and are at no position.
+
+use std::sync::OnceLock;
+
+use crate::encoding::{Encoding, Source};
+use crate::error::{Error, Result};
+use crate::pipeline::spans::{Spans, TokenSpan};
+use crate::text::units::{Unit, Units};
+
+/// Which text a position is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Of {
+    /// The caller's.
+    Original,
+    /// What the normalizer made of it.
+    Normalized,
+}
+
+/// What a number counts and where.
+pub type Frame = (Unit, Of);
+
+/// What to do with a span that cuts a character or a rewritten stretch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Partial {
+    /// Refuse it.
+    Error,
+    /// Widen it to whole ones.
+    Expand,
+}
+
+/// The places of all tokens of an encoding.
+#[derive(Debug)]
+pub struct Offsets {
+    texts: Vec<Located>,
+}
+
+#[derive(Debug)]
+struct Located {
+    original: Vec<u8>,
+    spans: Spans,
+    units: [OnceLock<Units>; 8],
+}
+
+impl Offsets {
+    /// From the texts of an encoding and their spans.
+    #[must_use]
+    pub fn new(texts: Vec<(Vec<u8>, Spans)>) -> Self {
+        let locate = |(original, spans)| Located { original, spans, units: Default::default() };
+        Self { texts: texts.into_iter().map(locate).collect() }
+    }
+
+    /// The number of texts.
+    #[must_use]
+    pub fn texts(&self) -> usize {
+        self.texts.len()
+    }
+
+    /// The tokens of a text, untruncated.
+    #[must_use]
+    pub fn tokens(&self, text: usize) -> &[TokenSpan] {
+        &self.texts[text].spans.tokens
+    }
+
+    /// A text after normalization.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Input`] if the caller's bytes were not UTF-8.
+    pub fn normalized(&self, text: usize) -> Result<&str> {
+        self.texts[text].as_str(Of::Normalized)
+    }
+
+    /// The token at a place of the encoding, and the text it is in; None for the template's.
+    #[must_use]
+    pub fn token(&self, encoding: &Encoding, at: usize) -> Option<(usize, &TokenSpan)> {
+        let part = encoding.parts.iter().find(|part| (part.start..part.end).contains(&at))?;
+        match part.source {
+            Source::Template => None,
+            Source::Text(text) => {
+                let token = self.texts[text].spans.tokens.get(part.first + at - part.start)?;
+                Some((text, token))
+            }
+        }
+    }
+
+    /// The span of every token of the encoding.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Input`] for a unit of characters where the bytes are not UTF-8.
+    pub fn spans(&self, encoding: &Encoding, (unit, of): Frame) -> Result<Vec<(usize, usize)>> {
+        let mut result = Vec::with_capacity(encoding.ids.len());
+        for part in &encoding.parts {
+            let count = part.end - part.start;
+            match part.source {
+                Source::Template => result.extend(std::iter::repeat_n((0, 0), count)),
+                Source::Text(text) => {
+                    let text = &self.texts[text];
+                    let units = text.units((unit, of))?;
+                    let tokens = &text.spans.tokens[part.first..part.first + count];
+                    result.extend(tokens.iter().map(|token| units.span(token.place(of))));
+                }
+            }
+        }
+        Ok(result)
+    }
+
+    /// A span of a text in another unit, in another text, or both.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Input`] if the span is not in the text, or cuts what cannot be cut.
+    pub fn convert(
+        &self,
+        text: usize,
+        span: (usize, usize),
+        from: Frame,
+        to: Frame,
+        partial: Partial,
+    ) -> Result<(usize, usize)> {
+        let located = self.texts.get(text).ok_or_else(|| no_text(text, self.texts.len()))?;
+        let (start, end, whole) = located.to_bytes(span, from)?;
+        if !whole && partial == Partial::Error {
+            return Err(cuts(span, from, from));
+        }
+        let bytes = (start, end);
+        let moved = located.between(bytes, from.1, to.1);
+        // A span that a rewritten stretch straddles comes back wider.
+        if partial == Partial::Error && located.between(moved, to.1, from.1) != bytes {
+            return Err(cuts(span, from, to));
+        }
+        let units = located.units(to)?;
+        let (low, high) = (units.floor(moved.0), units.ceil(moved.1));
+        if partial == Partial::Error && !(low.1 && high.1) {
+            return Err(cuts(span, from, to));
+        }
+        Ok(units.span(moved))
+    }
+
+    /// The first token of the encoding that covers the unit at a position of a text.
+    ///
+    /// # Errors
+    /// As [`Self::convert`].
+    pub fn token_at(
+        &self,
+        encoding: &Encoding,
+        text: usize,
+        position: usize,
+        frame: Frame,
+    ) -> Result<Option<usize>> {
+        let located = self.texts.get(text).ok_or_else(|| no_text(text, self.texts.len()))?;
+        let units = located.units(frame)?;
+        if position >= units.len() {
+            return Ok(None);
+        }
+        let (start, end, _) = located.to_bytes((position, position + 1), frame)?;
+        let of = frame.1;
+        let tokens = &located.spans.tokens;
+        let mut found = tokens.partition_point(|token| token.place(of).1 <= start);
+        while tokens.get(found).is_some_and(|token| token.place(of).0 == token.place(of).1) {
+            found += 1;
+        }
+        if !tokens.get(found).is_some_and(|token| token.place(of).0 < end) {
+            return Ok(None);
+        }
+        Ok(encoding.parts.iter().find_map(|part| {
+            let kept = part.first..part.first + (part.end - part.start);
+            (part.source == Source::Text(text) && kept.contains(&found))
+                .then(|| part.start + found - part.first)
+        }))
+    }
+
+    /// The bytes of the original that a token covers; empty for the template's.
+    #[must_use]
+    pub fn bytes(&self, encoding: &Encoding, at: usize) -> &[u8] {
+        self.token(encoding, at).map_or(&[], |(text, token)| {
+            &self.texts[text].original[token.original.0..token.original.1]
+        })
+    }
+
+    /// The part of the original that a token covers, in whole characters; empty for the
+    /// template's.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Input`] if the caller's bytes were not UTF-8.
+    pub fn text(&self, encoding: &Encoding, at: usize) -> Result<&str> {
+        let Some((text, token)) = self.token(encoding, at) else { return Ok("") };
+        let text = self.texts[text].as_str(Of::Original)?;
+        let (mut start, mut end) = token.original;
+        if start == end {
+            return Ok("");
+        }
+        while !text.is_char_boundary(start) {
+            start -= 1;
+        }
+        while !text.is_char_boundary(end) {
+            end += 1;
+        }
+        Ok(&text[start..end])
+    }
+
+    /// The word of every token of the encoding; None for the template's.
+    pub fn words<'a>(
+        &'a self,
+        encoding: &'a Encoding,
+    ) -> impl Iterator<Item = Option<u32>> + 'a {
+        (0..encoding.ids.len()).map(|at| self.token(encoding, at).map(|(_, token)| token.word))
+    }
+}
+
+impl TokenSpan {
+    /// Its place in one of the texts.
+    #[must_use]
+    pub fn place(&self, of: Of) -> (usize, usize) {
+        match of {
+            Of::Original => self.original,
+            Of::Normalized => self.normalized,
+        }
+    }
+}
+
+impl Located {
+    fn as_str(&self, of: Of) -> Result<&str> {
+        let bytes = match of {
+            Of::Original => &self.original,
+            Of::Normalized => &self.spans.normalized,
+        };
+        std::str::from_utf8(bytes).map_err(|error| {
+            Error::input("The bytes that were encoded are not UTF-8, so they have no characters.")
+                .position(error.valid_up_to())
+                .hint("Use the unit \"byte\".")
+        })
+    }
+
+    fn units(&self, (unit, of): Frame) -> Result<&Units> {
+        let place = match unit {
+            Unit::Byte => 0,
+            Unit::Codepoint => 1,
+            Unit::Utf16 => 2,
+            Unit::Grapheme => 3,
+        } + if of == Of::Original { 0 } else { 4 };
+        if let Some(units) = self.units[place].get() {
+            return Ok(units);
+        }
+        let units = match unit {
+            // Any bytes have bytes.
+            Unit::Byte => {
+                let length = match of {
+                    Of::Original => self.original.len(),
+                    Of::Normalized => self.spans.normalized.len(),
+                };
+                Units::bytes(length)
+            }
+            _ => Units::of(self.as_str(of)?, unit),
+        };
+        Ok(self.units[place].get_or_init(|| units))
+    }
+
+    /// A caller's span in bytes, outwards, and whether it cut nothing.
+    fn to_bytes(&self, span: (usize, usize), frame: Frame) -> Result<(usize, usize, bool)> {
+        let units = self.units(frame)?;
+        let outside = || {
+            Error::input(format!(
+                "The span ({}, {}) is not in the text, which has {} {}s.",
+                span.0,
+                span.1,
+                units.len(),
+                frame.0.name()
+            ))
+            .position(span.0)
+            .value(format!("({}, {})", span.0, span.1))
+        };
+        if span.0 > span.1 {
+            return Err(outside());
+        }
+        let (start, start_whole) = units.to_byte(span.0).ok_or_else(outside)?;
+        let (mut end, end_whole) = units.to_byte(span.1).ok_or_else(outside)?;
+        if !end_whole {
+            // The second half of a surrogate pair: to the end of its character.
+            end = units.to_byte(span.1 + 1).ok_or_else(outside)?.0;
+        }
+        Ok((start, end, start_whole && end_whole))
+    }
+
+    fn between(&self, span: (usize, usize), from: Of, to: Of) -> (usize, usize) {
+        match (from, to) {
+            (Of::Original, Of::Normalized) => self.spans.alignment.image(span.0..span.1),
+            (Of::Normalized, Of::Original) => self.spans.alignment.span(span.0..span.1),
+            _ => span,
+        }
+    }
+}
+
+fn no_text(text: usize, texts: usize) -> Error {
+    Error::input(format!("The encoding has no text {text}: it is of {texts}."))
+        .value(text.to_string())
+}
+
+fn cuts(span: (usize, usize), from: Frame, to: Frame) -> Error {
+    let name = |frame: Frame| {
+        let of = if frame.1 == Of::Original { "original" } else { "normalized" };
+        format!("{}s of the {of} text", frame.0.name())
+    };
+    Error::input(format!(
+        "The span ({}, {}) in {} cuts what is whole in {}.",
+        span.0,
+        span.1,
+        name(from),
+        name(to)
+    ))
+    .position(span.0)
+    .value(format!("({}, {})", span.0, span.1))
+    .hint("Pass partial=\"expand\" to widen it to whole ones.")
+}
