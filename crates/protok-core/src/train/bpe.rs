@@ -222,8 +222,8 @@ impl BpeTraining {
 /// # Errors
 /// [`ErrorKind::Input`](crate::ErrorKind::Input) for an empty corpus, words that are not UTF-8
 /// where characters are asked for, or a vocabulary smaller than its special tokens and alphabet;
-/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) when 2^32 symbols, 2^63 occurrences or 1 GiB of
-/// token text is passed.
+/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) when 2^30 symbols in distinct words, 2^63
+/// occurrences or 1 GiB of token text is passed.
 pub fn train(
     words: &WordCounts,
     options: &BpeOptions,
@@ -238,7 +238,7 @@ pub fn train(
     };
     drop((prepared.symbols, prepared.ends, prepared.weights));
     let mut tokens = prepared.tokens;
-    for generation in 0..trainer.pairs.len() {
+    for generation in trainer.pairs.generations() {
         trainer.push(generation, &tokens);
     }
     let stop = loop {

@@ -112,9 +112,9 @@ impl PairIndex {
         index
     }
 
-    /// The number of pairs ever seen: they are numbered from zero as met.
-    pub(super) fn len(&self) -> u32 {
-        self.pairs.len() as u32
+    /// All generations so far.
+    pub(super) fn generations(&self) -> std::ops::Range<u32> {
+        0..self.generations.len() as u32
     }
 
     pub(super) fn symbols(&self, pair: u32) -> (u32, u32) {
@@ -143,7 +143,7 @@ impl PairIndex {
     /// The pairs that wait with exactly this count, each with its first site, in the order of
     /// those sites. O(pairs).
     pub(super) fn waiting_pairs(&self, count: i64) -> Vec<(u32, u32)> {
-        let mut found: Vec<(u32, u32)> = (0..self.len())
+        let mut found: Vec<(u32, u32)> = (0..self.pairs.len() as u32)
             .filter(|&pair| self.pairs[pair as usize].listed() == Some(count))
             .map(|pair| (self.peek_first_site(pair), pair))
             .collect();

@@ -14,6 +14,10 @@ use std::hash::BuildHasher;
 /// The most bytes that all tokens of a vocabulary may have together.
 const MAX_TEXT: usize = 1 << 30;
 
+/// The most symbols in all distinct words: a third of what keeps every number of the pair index
+/// in 32 bits, because a merge creates at most two pairs for each symbol it removes.
+const MAX_SYMBOLS: u32 = 1 << 30;
+
 /// A growing vocabulary: distinct texts numbered from zero, in one arena.
 #[derive(Debug, Default)]
 pub(super) struct Tokens {
@@ -125,8 +129,8 @@ pub(super) fn prepare(words: &WordCounts, options: &BpeOptions) -> Result<Prepar
         speller.write(word, &mut tokens, &mut symbols)?;
         let end = u32::try_from(symbols.len())
             .ok()
-            .filter(|&end| end != u32::MAX)
-            .ok_or_else(|| Error::limit("The distinct words have 2^32 symbols or more."))?;
+            .filter(|&end| end <= MAX_SYMBOLS)
+            .ok_or_else(|| Error::limit("The distinct words have more than 2^30 symbols."))?;
         let weight = i64::try_from(count).ok();
         let here = i64::try_from(symbols.len() - start).ok();
         total = weight
