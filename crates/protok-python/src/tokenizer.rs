@@ -1,8 +1,9 @@
 //! `protok._core.Tokenizer`, the base of `protok.Tokenizer`.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use protok_core::added_tokens::SpecialPolicy;
 use protok_core::formats::{self, Artifact, Files, ReadOptions};
 use protok_core::parallel::{map_groups, thread_count};
 use protok_core::pipeline::batch::Input;
@@ -11,10 +12,10 @@ use protok_core::pipeline::{CompileOptions, DEFAULT_CACHE_BYTES, Pipeline};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 
-use crate::arguments::{Text, decode_options, encode_options, ids};
-use crate::batch::Batch;
+use crate::arguments::{Text, decode_options, ids, policy, truncation};
+use crate::batch::{Batch, BatchTexts};
 use crate::buffer::{self, Buffer};
-use crate::encoding::Encoding;
+use crate::encoding::{Encoding, Origin, Source};
 use crate::errors::OrRaise;
 use crate::vocab::{AddedToken, ControlToken, Vocab};
 
@@ -35,17 +36,40 @@ struct ArtifactInfo {
     chat_templates: Vec<(String, String)>,
     notes: Vec<String>,
     sources: Vec<(String, String)>,
-    fingerprint: String,
+    fingerprint: Arc<str>,
 }
 
 impl Tokenizer {
     fn options(
         &self,
         add_special_tokens: bool,
-        special: &Bound<'_, PyAny>,
-        seed: Option<u64>,
+        special: Option<&Bound<'_, PyAny>>,
+        default: SpecialPolicy,
     ) -> PyResult<EncodeOptions> {
-        encode_options(&self.pipeline, add_special_tokens, special, seed)
+        let special = match special {
+            Some(special) => policy(&self.pipeline, special)?,
+            None => default,
+        };
+        Ok(EncodeOptions { add_special_tokens, special, ..EncodeOptions::default() })
+    }
+
+    fn encoding(
+        &self,
+        inner: protok_core::encoding::Encoding,
+        texts: Vec<Source>,
+        options: EncodeOptions,
+    ) -> Encoding {
+        Encoding::new(inner, Arc::new(self.origin(texts, options)))
+    }
+
+    fn origin(&self, texts: Vec<Source>, options: EncodeOptions) -> Origin {
+        Origin {
+            texts,
+            options,
+            pipeline: self.pipeline.clone(),
+            fingerprint: self.artifact.fingerprint.clone(),
+            offsets: OnceLock::new(),
+        }
     }
 }
 
@@ -90,7 +114,7 @@ impl Tokenizer {
                 chat_templates,
                 notes: config_notes,
                 sources,
-                fingerprint,
+                fingerprint: fingerprint.into(),
             };
             Ok(Self {
                 pipeline: Arc::new(Pipeline::compile(spec, &compile)?),
@@ -101,7 +125,8 @@ impl Tokenizer {
     }
 
     /// Encodes one text, or two.
-    #[pyo3(signature = (text, pair=None, *, add_special_tokens=true, special=None, seed=None))]
+    #[pyo3(signature = (text, pair=None, *, add_special_tokens=true, special=None, max_length=None, truncation="right", stride=0, offsets=false, seed=None))]
+    #[allow(clippy::too_many_arguments)]
     fn encode(
         &self,
         py: Python<'_>,
@@ -109,30 +134,51 @@ impl Tokenizer {
         pair: Option<&Bound<'_, PyAny>>,
         add_special_tokens: bool,
         special: Option<&Bound<'_, PyAny>>,
+        max_length: Option<usize>,
+        truncation: &str,
+        stride: usize,
+        offsets: bool,
         seed: Option<u64>,
     ) -> PyResult<Encoding> {
-        let options = self.policy(add_special_tokens, special, seed, "raise")?;
+        let options = EncodeOptions {
+            truncation: self::truncation(max_length, truncation, stride)?,
+            seed,
+            ..self.options(add_special_tokens, special, SpecialPolicy::Raise)?
+        };
         let text = Text::from_python(text)?;
         let pair = pair.map(Text::from_python).transpose()?;
-        let (text, pair) = (text.as_str(), pair.as_ref().map(Text::as_str));
-        let size = text.len() + pair.map_or(0, str::len);
-        let encoding =
-            detach_if(py, size, || self.pipeline.encode(text, pair, &options)).or_raise()?;
-        Ok(Encoding::new(encoding, self.pipeline.clone()))
+        let (first, second) = (text.as_str(), pair.as_ref().map(Text::as_str));
+        let size = first.len() + second.map_or(0, str::len);
+        let inner =
+            detach_if(py, size, || self.pipeline.encode(first, second, &options)).or_raise()?;
+        let texts = std::iter::once(text).chain(pair).map(Source::Own).collect();
+        let encoding = self.encoding(inner, texts, options);
+        if offsets {
+            encoding.locate()?;
+        }
+        Ok(encoding)
     }
 
     /// Encodes many texts on all cores.
-    #[pyo3(signature = (texts, *, add_special_tokens=true, special=None, threads=None, seed=None))]
+    #[pyo3(signature = (texts, *, add_special_tokens=true, special=None, max_length=None, truncation="right", stride=0, threads=None, seed=None))]
+    #[allow(clippy::too_many_arguments)]
     fn encode_batch(
         &self,
         py: Python<'_>,
         texts: &Bound<'_, PyAny>,
         add_special_tokens: bool,
         special: Option<&Bound<'_, PyAny>>,
+        max_length: Option<usize>,
+        truncation: &str,
+        stride: usize,
         threads: Option<usize>,
         seed: Option<u64>,
     ) -> PyResult<Batch> {
-        let options = self.policy(add_special_tokens, special, seed, "raise")?;
+        let options = EncodeOptions {
+            truncation: self::truncation(max_length, truncation, stride)?,
+            seed,
+            ..self.options(add_special_tokens, special, SpecialPolicy::Raise)?
+        };
         let texts = batch_texts(texts)?;
         let inputs: Vec<Input<'_>> = texts
             .iter()
@@ -141,7 +187,15 @@ impl Tokenizer {
         let threads = thread_count(threads);
         let batch =
             py.detach(|| self.pipeline.encode_batch(&inputs, &options, threads)).or_raise()?;
-        Ok(Batch::new(batch, self.pipeline.clone()))
+        drop(inputs);
+        let texts = BatchTexts {
+            texts,
+            options,
+            pipeline: self.pipeline.clone(),
+            fingerprint: self.artifact.fingerprint.clone(),
+            pad: self.pad_token(),
+        };
+        Ok(Batch::new(batch, texts))
     }
 
     /// Encodes any bytes.
@@ -154,11 +208,14 @@ impl Tokenizer {
         special: Option<&Bound<'_, PyAny>>,
         seed: Option<u64>,
     ) -> PyResult<Encoding> {
-        let options = self.policy(add_special_tokens, special, seed, "raise")?;
+        let options = EncodeOptions {
+            seed,
+            ..self.options(add_special_tokens, special, SpecialPolicy::Raise)?
+        };
         let data: pyo3::pybacked::PyBackedBytes = data.extract()?;
-        let encoding =
+        let inner =
             detach_if(py, data.len(), || self.pipeline.encode_bytes(&data, &options)).or_raise()?;
-        Ok(Encoding::new(encoding, self.pipeline.clone()))
+        Ok(self.encoding(inner, vec![Source::Own(Text::from_bytes(data))], options))
     }
 
     /// The number of tokens of a text, or of each of many.
@@ -171,7 +228,7 @@ impl Tokenizer {
         special: Option<&Bound<'_, PyAny>>,
         threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let options = self.policy(add_special_tokens, special, None, "text")?;
+        let options = self.options(add_special_tokens, special, SpecialPolicy::Text)?;
         let one = text.cast::<PyString>().is_ok() || text.cast::<PyBytes>().is_ok();
         let texts = if one {
             vec![(Text::from_python(text)?, None)]
@@ -280,6 +337,28 @@ impl Tokenizer {
         .to_string()
     }
 
+    /// What every stage does to a text, as JSON.
+    #[pyo3(signature = (text, *, add_special_tokens=true, special=None))]
+    fn trace_json(
+        &self,
+        text: &Bound<'_, PyAny>,
+        add_special_tokens: bool,
+        special: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<String> {
+        let options = self.options(add_special_tokens, special, SpecialPolicy::Raise)?;
+        let text = Text::from_python(text)?;
+        let trace = self.pipeline.trace(text.as_str(), &options).or_raise()?;
+        serde_json::to_string(&trace)
+            .map_err(|error| pyo3::exceptions::PyRuntimeError::new_err(error.to_string()))
+    }
+
+    /// An encoding from what its `to_dict` gave, if this tokenizer made it.
+    fn restore(&self, data: &Bound<'_, PyDict>) -> PyResult<Encoding> {
+        crate::restore::restore(data, &self.artifact.fingerprint, &self.pipeline, |texts, options| {
+            self.origin(texts, options)
+        })
+    }
+
     #[getter]
     fn fingerprint(&self) -> &str {
         &self.artifact.fingerprint
@@ -332,24 +411,10 @@ impl Tokenizer {
 }
 
 impl Tokenizer {
-    fn policy(
-        &self,
-        add_special_tokens: bool,
-        special: Option<&Bound<'_, PyAny>>,
-        seed: Option<u64>,
-        default: &str,
-    ) -> PyResult<EncodeOptions> {
-        match special {
-            Some(special) => self.options(add_special_tokens, special, seed),
-            None => Ok(EncodeOptions {
-                add_special_tokens,
-                special: match default {
-                    "text" => protok_core::added_tokens::SpecialPolicy::Text,
-                    _ => protok_core::added_tokens::SpecialPolicy::Raise,
-                },
-                seed,
-            }),
-        }
+    /// The id that pads a batch, if the artifact names one.
+    fn pad_token(&self) -> Option<u32> {
+        let (_, token) = self.artifact.roles.iter().find(|(role, _)| role == "pad")?;
+        self.pipeline.token_id(token)
     }
 }
 

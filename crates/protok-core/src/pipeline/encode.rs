@@ -203,7 +203,7 @@ impl Pipeline {
     }
 
     /// Fills the template: `encode` appends the ids of the text with an index.
-    pub(super) fn assemble(
+    pub(crate) fn assemble(
         &self,
         texts: usize,
         options: &EncodeOptions,
