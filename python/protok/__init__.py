@@ -8,8 +8,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from protok.errors import (
     ArtifactError,
     InputError,
@@ -21,6 +19,7 @@ from protok.errors import (
     VerificationError,
 )
 
+TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
 if TYPE_CHECKING:
     from protok._core import Batch, Encoding, __version__
     from protok.spec import Spec
@@ -55,12 +54,12 @@ _LAZY = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _LAZY:
         raise AttributeError(f"module 'protok' has no attribute {name!r}")
     from importlib import import_module  # noqa: PLC0415  (only needed here)
 
-    value = getattr(import_module(_LAZY[name]), name)
+    value: object = getattr(import_module(_LAZY[name]), name)
     globals()[name] = value
     return value
 

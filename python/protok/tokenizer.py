@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -165,7 +164,7 @@ def _write(folder: Path, files: Mapping[str, bytes]) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, data in files.items():
-            temporary = folder / f".{name}.{secrets.token_hex(8)}.tmp"
+            temporary = folder / f".{name}.{os.urandom(8).hex()}.tmp"
             with temporary.open("xb") as file:
                 written.append((temporary, folder / name))
                 file.write(data)
