@@ -132,7 +132,7 @@ impl Pipeline {
     }
 
     fn spell(&self, id: u32) -> String {
-        match self.token(id) {
+        match self.shown(id) {
             Some(token) if !token.contains('\u{fffd}') => token.into_owned(),
             // Bytes of a rank file that are not UTF-8 read better in the byte alphabet.
             _ => self.vocab().bytes(id).map(alphabet::encode).unwrap_or_default(),

@@ -194,10 +194,11 @@ impl Encoding {
         buffer::to_numpy(slf.into_any(), "uint32")
     }
 
-    /// Each token as the vocabulary spells it.
+    /// Each token as the vocabulary spells it; one that is matched in the normalized text, as it
+    /// stands there.
     #[getter]
     fn tokens(&self) -> Vec<String> {
-        let token = |&id| self.origin.pipeline.token(id).map(std::borrow::Cow::into_owned);
+        let token = |&id| self.origin.pipeline.shown(id).map(std::borrow::Cow::into_owned);
         self.inner.ids.iter().map(|id| token(id).unwrap_or_default()).collect()
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use protok_core::added_tokens::SpecialPolicy;
-use protok_core::formats::{self, Artifact, Files, ReadOptions};
+use protok_core::formats::{self, Artifact, Files};
 use protok_core::parallel::{map_groups, thread_count};
 use protok_core::pipeline::batch::Input;
 use protok_core::pipeline::encode::EncodeOptions;
@@ -100,19 +100,20 @@ impl Tokenizer {
             for (name, content) in &contents {
                 files.insert(name, content);
             }
-            let read = ReadOptions {
+            let read = formats::Options {
                 encoding,
                 pattern,
                 special_tokens: special_tokens.map(|tokens| tokens.into_iter().collect()),
+                tokenizer_class: None,
             };
-            let Artifact { spec, roles, chat_templates, config_notes, format, sources } =
+            let Artifact { spec, roles, chat_templates, config_notes, notes, format, sources } =
                 formats::read(&files, &read)?;
-            let fingerprint = formats::canonical::fingerprint(&spec);
+            let fingerprint = formats::fingerprint(&spec)?;
             let info = ArtifactInfo {
                 format: format.to_string(),
                 roles,
                 chat_templates,
-                notes: config_notes,
+                notes: config_notes.into_iter().chain(notes).collect(),
                 sources,
                 fingerprint: fingerprint.into(),
             };
@@ -308,7 +309,7 @@ impl Tokenizer {
     /// The files that `save` writes.
     #[pyo3(signature = (format="huggingface"))]
     fn to_files<'py>(&self, py: Python<'py>, format: &str) -> PyResult<Bound<'py, PyDict>> {
-        let files = formats::write(self.pipeline.spec(), format).or_raise()?;
+        let files = formats::save(self.pipeline.spec(), format).or_raise()?;
         let dict = PyDict::new(py);
         for (name, content) in files {
             dict.set_item(name, PyBytes::new(py, &content))?;
@@ -316,25 +317,24 @@ impl Tokenizer {
         Ok(dict)
     }
 
-    /// What `inspect` shows, as JSON.
-    fn describe(&self) -> String {
-        let pipeline = &self.pipeline;
+    /// What `inspect` shows, as JSON: the canonical form of the spec, and what the files say
+    /// beside it.
+    fn describe(&self) -> PyResult<String> {
+        let mut described = formats::canonical::canonical(self.pipeline.spec()).or_raise()?;
         let info = &self.artifact;
-        serde_json::json!({
-            "format": info.format,
-            "sources": info.sources,
-            "fingerprint": info.fingerprint,
-            "spec": formats::canonical::components(pipeline.spec()),
-            "patterns": pipeline.pattern_engines(),
-            "vocabulary": { "tokens": pipeline.vocab().len(), "ids": pipeline.size() },
-            "added_tokens": pipeline.added_tokens().tokens().len(),
-            "control_tokens": pipeline.control_tokens().len(),
-            "roles": info.roles,
-            "chat_templates": info.chat_templates.iter().map(|(name, _)| name).collect::<Vec<_>>(),
-            "unicode": protok_core::text::unicode::VERSIONS,
-            "warnings": info.notes,
-        })
-        .to_string()
+        let templates: Vec<&String> = info.chat_templates.iter().map(|(name, _)| name).collect();
+        let versions = protok_core::text::unicode::VERSIONS;
+        for (name, value) in [
+            ("format", serde_json::json!(info.format)),
+            ("sources", serde_json::json!(info.sources)),
+            ("fingerprint", serde_json::json!(&*info.fingerprint)),
+            ("pattern_engines", serde_json::json!(self.pipeline.pattern_engines())),
+            ("chat_templates", serde_json::json!(templates)),
+            ("unicode", serde_json::json!(versions)),
+        ] {
+            described[name] = value;
+        }
+        Ok(described.to_string())
     }
 
     /// What every stage does to a text, as JSON.
