@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from protok._core import Batch, Encoding, __version__
     from protok.spec import Spec
     from protok.tokenizer import Tokenizer, load
+    from protok.trace import Trace
+    from protok.training import Recipe, train
 
 __all__ = [
     "ArtifactError",
@@ -32,14 +34,17 @@ __all__ = [
     "InputError",
     "LimitError",
     "ProtokError",
+    "Recipe",
     "Spec",
     "SpecialTokenError",
     "TemplateError",
     "Tokenizer",
+    "Trace",
     "UnknownIdError",
     "VerificationError",
     "__version__",
     "load",
+    "train",
 ]
 
 # Imported on first use: the errors must not need the compiled engine, and a program that only
@@ -47,10 +52,13 @@ __all__ = [
 _LAZY = {
     "Batch": "protok._core",
     "Encoding": "protok._core",
+    "Recipe": "protok.training",
     "Spec": "protok.spec",
     "Tokenizer": "protok.tokenizer",
+    "Trace": "protok.trace",
     "__version__": "protok._core",
     "load": "protok.tokenizer",
+    "train": "protok.training",
 }
 
 

@@ -67,6 +67,24 @@ impl Text {
     }
 }
 
+/// Says where in a caller's text an error is: in code points of a `str`, in bytes of `bytes`.
+pub fn place(mut error: Error, text: &Text) -> Error {
+    let Some(position) = error.position else { return error };
+    let place = match text {
+        Text::Str(text) => {
+            let at = text.get(..position).map_or(position, |before| before.chars().count());
+            error.position = Some(at);
+            format!("character {at}")
+        }
+        Text::Bytes(_) => format!("byte {position}"),
+    };
+    error.location = Some(match error.location {
+        Some(location) => format!("{location}, {place}"),
+        None => place,
+    });
+    error
+}
+
 /// What a position counts, and in which text.
 pub fn frame(unit: &str, of: &str) -> PyResult<Frame> {
     let unit = Unit::named(unit).ok_or_else(|| {

@@ -12,7 +12,7 @@ use protok_core::pipeline::{CompileOptions, DEFAULT_CACHE_BYTES, Pipeline};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 
-use crate::arguments::{Text, decode_options, ids, policy, truncation};
+use crate::arguments::{Text, decode_options, ids, place, policy, truncation};
 use crate::batch::{Batch, BatchTexts};
 use crate::buffer::{self, Buffer};
 use crate::encoding::{Encoding, Origin, Source};
@@ -150,8 +150,9 @@ impl Tokenizer {
         let pair = pair.map(Text::from_python).transpose()?;
         let (first, second) = (text.as_str(), pair.as_ref().map(Text::as_str));
         let size = first.len() + second.map_or(0, str::len);
-        let inner =
-            detach_if(py, size, || self.pipeline.encode(first, second, &options)).or_raise()?;
+        let inner = detach_if(py, size, || self.pipeline.encode(first, second, &options))
+            .map_err(|error| place(error, &text))
+            .or_raise()?;
         let texts = std::iter::once(text).chain(pair).map(Source::Own).collect();
         let encoding = self.encoding(inner, texts, options);
         if offsets {
@@ -186,8 +187,13 @@ impl Tokenizer {
             .map(|(text, pair)| (text.as_str(), pair.as_ref().map(Text::as_str)))
             .collect();
         let threads = thread_count(threads);
-        let batch =
-            py.detach(|| self.pipeline.encode_batch(&inputs, &options, threads)).or_raise()?;
+        let batch = py
+            .detach(|| self.pipeline.encode_batch(&inputs, &options, threads))
+            .map_err(|error| match error.item {
+                Some(item) => place(error, &texts[item].0),
+                None => error,
+            })
+            .or_raise()?;
         drop(inputs);
         let texts = BatchTexts {
             texts,
@@ -214,9 +220,12 @@ impl Tokenizer {
             ..self.options(add_special_tokens, special, SpecialPolicy::Raise)?
         };
         let data: pyo3::pybacked::PyBackedBytes = data.extract()?;
-        let inner =
-            detach_if(py, data.len(), || self.pipeline.encode_bytes(&data, &options)).or_raise()?;
-        Ok(self.encoding(inner, vec![Source::Own(Text::from_bytes(data))], options))
+        let text = Text::from_bytes(data);
+        let data = text.as_bytes();
+        let inner = detach_if(py, data.len(), || self.pipeline.encode_bytes(data, &options))
+            .map_err(|error| place(error, &text))
+            .or_raise()?;
+        Ok(self.encoding(inner, vec![Source::Own(text)], options))
     }
 
     /// The number of tokens of a text, or of each of many.

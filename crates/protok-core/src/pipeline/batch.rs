@@ -29,7 +29,7 @@ pub struct Batch {
 
 /// Says which text of a batch an error is about.
 fn in_batch(error: Error, index: usize) -> Error {
-    error.within(&format!("texts[{index}]"))
+    Error { item: Some(index), ..error.within(&format!("texts[{index}]")) }
 }
 
 impl Pipeline {

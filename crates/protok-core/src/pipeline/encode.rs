@@ -305,7 +305,6 @@ fn shift(mut error: Error, start: usize) -> Error {
         && start > 0
     {
         *position += start;
-        error.location = Some(format!("byte {position}"));
     }
     error
 }
