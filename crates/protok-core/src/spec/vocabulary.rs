@@ -34,8 +34,8 @@ impl TokenList {
     /// # Errors
     /// [`VocabularyError::TooLarge`] past 4 GiB of token text.
     pub fn push(&mut self, token: &[u8], id: u32) -> Result<(), VocabularyError> {
-        let end = u32::try_from(self.arena.len() + token.len())
-            .map_err(|_| VocabularyError::TooLarge)?;
+        let end =
+            u32::try_from(self.arena.len() + token.len()).map_err(|_| VocabularyError::TooLarge)?;
         self.arena.extend_from_slice(token);
         self.ends.push(end);
         self.ids.push(id);
