@@ -9,7 +9,7 @@ use crate::spec::{self, Semantics};
 use crate::text::aligned::AlignedText;
 use crate::text::edits::Edits;
 
-use super::split::Splitter;
+use super::Splitter;
 
 /// See the [module](self).
 #[derive(Debug, Default)]
