@@ -7,6 +7,7 @@
 mod bracket;
 mod charset;
 mod class_dfa;
+mod escape;
 mod fallback;
 mod nfa;
 mod parse;
