@@ -2,13 +2,19 @@
 //!
 //! Readers walk a [`Cursor`]; whatever is wrong is reported with the JSON path of the value.
 //! The tree is used for the small parts of a file. Vocabularies and merges are never read into
-//! it. Depth is bounded by `serde_json`'s own recursion limit, so walking it may recurse.
+//! it. Depth is bounded as `serde_json` bounds it, so walking it may recurse.
 
 use std::fmt;
 
-use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use crate::error::{Error, Result};
+
+/// So many values may stand inside one another, as in `serde_json`. A file that is read in parts
+/// counts from its root, so that the bound is that of a reader which takes it whole.
+pub(crate) const DEPTH: usize = 127;
+
+const TOO_DEEP: &str = "recursion limit exceeded";
 
 /// A JSON value.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,9 +30,12 @@ pub(crate) enum Node {
 }
 
 impl Node {
-    /// Reads one value; the error names `path` and the byte inside `text`.
-    pub(crate) fn parse(text: &str, path: &str) -> Result<Self> {
-        serde_json::from_str(text).map_err(|error| json_error(path, &error))
+    /// Reads one value that stands inside `depth` others; errors name `path`.
+    pub(crate) fn parse(text: &str, path: &str, depth: usize) -> Result<Self> {
+        let mut deserializer = serde_json::Deserializer::from_str(text);
+        let node = Inside { depth }.deserialize(&mut deserializer);
+        node.and_then(|node| deserializer.end().map(|()| node))
+            .map_err(|error| json_error(path, &error))
     }
 
     fn kind(&self) -> &'static str {
@@ -47,9 +56,9 @@ pub(crate) fn json_error(path: &str, error: &serde_json::Error) -> Error {
     let text = error.to_string();
     let line = format!("line {} column {}", error.line(), error.column());
     let path = if path.is_empty() { &line } else { path };
-    if text.starts_with("recursion limit") {
+    if text.starts_with(TOO_DEEP) {
         return Error::artifact(path, "The value is nested too deeply.")
-            .hint("At most 64 components may stand inside one another.");
+            .hint("At most 62 components may stand inside one another.");
     }
     let what = match error.classify() {
         serde_json::error::Category::Data => format!("Unexpected value: {text}."),
@@ -58,54 +67,63 @@ pub(crate) fn json_error(path: &str, error: &serde_json::Error) -> Error {
     Error::artifact(path, what)
 }
 
-impl<'de> Deserialize<'de> for Node {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        struct NodeVisitor;
-        impl<'de> Visitor<'de> for NodeVisitor {
-            type Value = Node;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a JSON value")
-            }
-            fn visit_unit<E: de::Error>(self) -> std::result::Result<Node, E> {
-                Ok(Node::Null)
-            }
-            fn visit_bool<E: de::Error>(self, value: bool) -> std::result::Result<Node, E> {
-                Ok(Node::Bool(value))
-            }
-            fn visit_u64<E: de::Error>(self, value: u64) -> std::result::Result<Node, E> {
-                Ok(Node::Unsigned(value))
-            }
-            fn visit_i64<E: de::Error>(self, value: i64) -> std::result::Result<Node, E> {
-                Ok(Node::Signed(value))
-            }
-            fn visit_f64<E: de::Error>(self, value: f64) -> std::result::Result<Node, E> {
-                Ok(Node::Float(value))
-            }
-            fn visit_str<E: de::Error>(self, value: &str) -> std::result::Result<Node, E> {
-                Ok(Node::String(value.to_owned()))
-            }
-            fn visit_seq<A: SeqAccess<'de>>(
-                self,
-                mut seq: A,
-            ) -> std::result::Result<Node, A::Error> {
-                let mut items = Vec::new();
-                while let Some(item) = seq.next_element()? {
-                    items.push(item);
-                }
-                Ok(Node::Array(items))
-            }
-            fn visit_map<A: MapAccess<'de>>(
-                self,
-                mut map: A,
-            ) -> std::result::Result<Node, A::Error> {
-                let mut entries = Vec::new();
-                while let Some(entry) = map.next_entry()? {
-                    entries.push(entry);
-                }
-                Ok(Node::Object(entries))
-            }
+/// Reads a value that stands inside `depth` others.
+struct Inside {
+    depth: usize,
+}
+
+impl Inside {
+    fn deeper<E: de::Error>(&self) -> std::result::Result<Self, E> {
+        if self.depth >= DEPTH {
+            return Err(E::custom(TOO_DEEP));
         }
-        deserializer.deserialize_any(NodeVisitor)
+        Ok(Self { depth: self.depth + 1 })
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Inside {
+    type Value = Node;
+    fn deserialize<D: Deserializer<'de>>(self, d: D) -> std::result::Result<Node, D::Error> {
+        d.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Inside {
+    type Value = Node;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+    fn visit_unit<E: de::Error>(self) -> std::result::Result<Node, E> {
+        Ok(Node::Null)
+    }
+    fn visit_bool<E: de::Error>(self, value: bool) -> std::result::Result<Node, E> {
+        Ok(Node::Bool(value))
+    }
+    fn visit_u64<E: de::Error>(self, value: u64) -> std::result::Result<Node, E> {
+        Ok(Node::Unsigned(value))
+    }
+    fn visit_i64<E: de::Error>(self, value: i64) -> std::result::Result<Node, E> {
+        Ok(Node::Signed(value))
+    }
+    fn visit_f64<E: de::Error>(self, value: f64) -> std::result::Result<Node, E> {
+        Ok(Node::Float(value))
+    }
+    fn visit_str<E: de::Error>(self, value: &str) -> std::result::Result<Node, E> {
+        Ok(Node::String(value.to_owned()))
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> std::result::Result<Node, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = seq.next_element_seed(self.deeper()?)? {
+            items.push(item);
+        }
+        Ok(Node::Array(items))
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Node, A::Error> {
+        let mut entries = Vec::new();
+        while let Some(key) = map.next_key()? {
+            entries.push((key, map.next_value_seed(self.deeper()?)?));
+        }
+        Ok(Node::Object(entries))
     }
 }
 

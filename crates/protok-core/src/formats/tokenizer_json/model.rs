@@ -67,7 +67,8 @@ impl<'a> RawFields<'a> {
         let Some(text) = self.text(name) else { return Ok(None) };
         let path =
             if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) };
-        let node = Node::parse(text, &path)?;
+        let depth = if self.path.is_empty() { 1 } else { 2 };
+        let node = Node::parse(text, &path, depth)?;
         read(&Cursor::root(&node, &path)).map(Some)
     }
 
@@ -86,7 +87,7 @@ impl<'a> RawFields<'a> {
     fn required<T>(&self, name: &str, read: impl FnOnce(&Cursor<'_>) -> Result<T>) -> Result<T> {
         let text = self.need(name)?;
         let path = format!("{}.{name}", self.path);
-        let node = Node::parse(text, &path)?;
+        let node = Node::parse(text, &path, 2)?;
         read(&Cursor::root(&node, &path))
     }
 }

@@ -119,23 +119,27 @@ pub(super) fn spell(value: f64) -> Option<String> {
         return shortest;
     }
     let sign = if value.is_sign_negative() { "-" } else { "" };
-    for places in 0..=40u32 {
-        let scaled = value.abs() * power_of_ten(places);
+    #[allow(clippy::cast_possible_truncation)]
+    let magnitude = value.abs().log10().floor() as i32;
+    // From few digits to as many as fit into 64 bits.
+    for exponent in (magnitude - 19..=magnitude).rev() {
+        let scaled = match exponent {
+            -308..=308 if exponent < 0 => value.abs() * power_of_ten(exponent.unsigned_abs()),
+            -308..=308 => value.abs() / power_of_ten(exponent.unsigned_abs()),
+            _ => value.abs() * 1e308 * power_of_ten((-308 - exponent).unsigned_abs()),
+        };
         if scaled >= 18_446_744_073_709_551_615.0 {
             break;
         }
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        let middle = scaled.round() as u64;
         // The integers near it, and the doubles near it (above 2^53 these are further apart).
-        let step = scaled.to_bits();
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let integer = |double: f64| double.round() as u64;
         let doubles = (-3i64..=3)
-            .filter_map(|offset| step.checked_add_signed(offset))
-            .map(|bits| f64::from_bits(bits).round() as u64);
-        let integers = (-3i64..=3).filter_map(|offset| middle.checked_add_signed(offset));
+            .filter_map(|offset| scaled.to_bits().checked_add_signed(offset))
+            .map(|bits| integer(f64::from_bits(bits)));
+        let integers = (-3i64..=3).filter_map(|o| integer(scaled).checked_add_signed(o));
         for digits in integers.chain(doubles) {
-            let text = point(digits, places as usize);
-            let text = format!("{sign}{text}");
+            let text = format!("{sign}{}", decimal(digits, exponent));
             if reads_back(&text) {
                 return Some(text);
             }
@@ -144,13 +148,13 @@ pub(super) fn spell(value: f64) -> Option<String> {
     None
 }
 
-/// `digits` with the decimal point before the last `places` of them.
-fn point(digits: u64, places: usize) -> String {
-    let text = digits.to_string();
-    if places == 0 {
-        return format!("{text}.0");
+/// `digits` times a power of ten.
+fn decimal(digits: u64, exponent: i32) -> String {
+    if !(-40..0).contains(&exponent) {
+        return format!("{digits}e{exponent}");
     }
-    let padded = format!("{text:0>width$}", width = places + 1);
+    let places = exponent.unsigned_abs() as usize;
+    let padded = format!("{digits:0>width$}", width = places + 1);
     let (whole, fraction) = padded.split_at(padded.len() - places);
     format!("{whole}.{fraction}")
 }
@@ -179,7 +183,17 @@ mod tests {
 
     #[test]
     fn what_is_read_can_be_written() {
-        for text in ["-9.55438232421875", "-13.8155", "-2.012292861938477", "0.1", "-1e-9", "5"] {
+        for text in [
+            "-9.55438232421875",
+            "-13.8155",
+            "-2.012292861938477",
+            "0.1",
+            "-1e-9",
+            "5",
+            "1.08641261531211e-309",
+            "5e-324",
+            "1.7e308",
+        ] {
             let value = parse(text).unwrap();
             assert_eq!(parse(&spell(value).unwrap()).unwrap().to_bits(), value.to_bits());
         }

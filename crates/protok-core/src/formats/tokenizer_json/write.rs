@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::{from_ranks, score, settle, vocab};
 use crate::error::{Error, Result};
+use crate::formats::node::DEPTH;
 use crate::spec::{
     AddedToken, Bpe, Decoder, Merges, Model, Normalizer, PostProcessor, PreTokenizer, Semantics,
     Spec, TokenList, Unigram,
@@ -35,16 +36,36 @@ pub fn write(spec: &Spec) -> Result<Vec<u8>> {
         check_decoder(decoder)?;
     }
     check_added_tokens(spec)?;
+    let components = components(spec)?;
+    for (place, value) in [
+        ("normalizer", &components.normalizer),
+        ("pre_tokenizer", &components.pre_tokenizer),
+        ("post_processor", &components.post_processor),
+        ("decoder", &components.decoder),
+    ] {
+        if depth(value) >= DEPTH {
+            return Err(Error::artifact(place, "The components are nested too deeply to be read.")
+                .hint("At most 62 may stand inside one another."));
+        }
+    }
     let document = Document {
         version: "1.0",
         truncation: spec.truncation.as_ref(),
         padding: spec.padding.as_ref(),
         added_tokens: sorted(&spec.added_tokens),
-        components: components(spec)?,
+        components,
         model: ModelText::new(&spec.model)?,
     };
     serde_json::to_vec_pretty(&document)
         .map_err(|error| Error::artifact("model", format!("Cannot be written: {error}.")))
+}
+
+fn depth(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+        Value::Object(fields) => 1 + fields.values().map(depth).max().unwrap_or(0),
+        _ => 0,
+    }
 }
 
 fn refused(place: &str, what: &str) -> Error {
