@@ -238,3 +238,35 @@ fn what_cannot_be_read_is_named() {
         read(&[("tokenizer_config.json", b"{\"bos_token\": 3}"), ("tokenizer.json", b"{}")]);
     assert_eq!(error.location.as_deref(), Some("tokenizer_config.json.bos_token"));
 }
+
+proptest::proptest! {
+    #[test]
+    fn any_files_are_read_or_refused(
+        kind in 0usize..6,
+        bytes in proptest::collection::vec(proptest::arbitrary::any::<u8>(), 0..120),
+        config in proptest::collection::vec(proptest::arbitrary::any::<u8>(), 0..40),
+        at in 0usize..120,
+    ) {
+        let seeds: [(&str, &[u8]); 6] = [
+            ("x", b""),
+            ("tokenizer.model", b"YQ== 0\nYg== 1\nYWI= 2\n"),
+            ("encoding.json", br#"{"pat_str": "a", "special_tokens": {"<x>": 9}, "n_vocab": 4}"#),
+            ("vocab.json", br#"{"a": 0, "b": 1, "ab": 2}"#),
+            ("merges.txt", b"#version: 0.2\na b\n"),
+            ("tokenizer_config.json", br#"{"bos_token": "a", "chat_template": [{"name": "a", "template": "b"}]}"#),
+        ];
+        let mut damaged = seeds[kind].1.to_vec();
+        let at = at.min(damaged.len());
+        damaged.splice(at.., bytes);
+        let mut files: Files<'_> =
+            seeds.iter().map(|(name, bytes)| ((*name).to_owned(), *bytes)).collect();
+        files.insert(seeds[kind].0, &damaged);
+        let _ = formats::detect(seeds[kind].0, &damaged);
+        let _ = formats::read(&files, &Options::default());
+        let class = Options { tokenizer_class: Some("CLIPTokenizer".to_owned()), ..Options::default() };
+        let _ = formats::read(&files, &class);
+        files.insert("generation_config.json", &config);
+        let _ = formats::read(&Files::single("x.tiktoken", &damaged), &Options::default());
+        let _ = formats::read(&files, &Options::default());
+    }
+}

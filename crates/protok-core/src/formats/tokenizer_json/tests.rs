@@ -429,10 +429,10 @@ proptest! {
         let mut bytes = include_bytes!("../../../tests/data/all_kinds.json").to_vec();
         let length = bytes.len();
         bytes[at % length] = byte;
-        if let Ok(loaded) = read(&bytes) {
-            if let Ok(written) = write(&loaded.spec) {
-                prop_assert_eq!(read(&written).unwrap().spec, loaded.spec);
-            }
+        if let Ok(loaded) = read(&bytes)
+            && let Ok(written) = write(&loaded.spec)
+        {
+            prop_assert_eq!(read(&written).unwrap().spec, loaded.spec);
         }
         bytes.truncate(cut % length);
         prop_assert!(read(&bytes).is_err());
