@@ -142,7 +142,9 @@ fn merge_windows(
     'windows: while start + current.len() < count {
         let mut reach = current.len().saturating_sub(margin);
         for _ in 0..3 {
-            let Some(border) = (1..=reach).rev().find(|&at| current[at] != NONE) else { break };
+            let reach_in = reach.min(current.len() - 1);
+            let border = (1..=reach_in).rev().find(|&at| current[at] != NONE);
+            let Some(border) = border else { break };
             let from = start + border;
             let end = (from + width).min(count);
             fill_window(&mut following, &symbols[from..end], pairs, scratch);
