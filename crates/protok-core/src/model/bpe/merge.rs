@@ -191,10 +191,12 @@ fn compatible(
     both.clear();
     both.extend_from_slice(&symbols[start..border + length]);
     merge_queued(&mut both, pairs, scratch);
-    let mut tokens = both.iter().filter(|&&symbol| symbol != NONE);
-    let apart = tokens.next() == Some(&left[start])
-        && tokens.next() == Some(&right[0])
-        && tokens.next().is_none();
+    let second = border - start;
+    let apart = both.iter().enumerate().all(|(at, &symbol)| match at {
+        0 => symbol == left[start],
+        _ if at == second => symbol == right[0],
+        _ => symbol == NONE,
+    });
     scratch.border = both;
     apart
 }
