@@ -68,12 +68,9 @@ impl Pipeline {
         policy: &SpecialPolicy,
         tokens: &mut Vec<ReferenceToken>,
     ) -> Result<()> {
-        let model = match (&self.plain_model, policy) {
-            (Some(plain), policy) if *policy != SpecialPolicy::Parse => plain,
-            _ => &self.model,
-        };
         let mut symbols = Vec::new();
-        model.encode_reference(piece.text().as_bytes(), &self.vocab, &mut symbols, |_| {})?;
+        let model = self.model_for(policy);
+        model.encode_reference(piece.text().as_bytes(), &self.vocab, &mut symbols)?;
         tokens.extend(symbols.into_iter().map(|symbol| {
             let (start, end) = piece.span(symbol.start..symbol.end);
             ReferenceToken { id: symbol.id, start, end }

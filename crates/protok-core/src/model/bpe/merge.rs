@@ -142,7 +142,7 @@ fn merge_marking(symbols: &mut [u32], pairs: &Pairs, scratch: &mut MergeScratch)
 /// memory in order. An entry that does rank below goes to a small binary heap on the side, and
 /// the lower of the two is popped: the order is exact for any rules.
 #[derive(Debug)]
-struct Queue {
+pub(in crate::model) struct Queue {
     /// Bucket 0 holds entries equal to `last`; bucket b those that differ from it first in
     /// bit b - 1.
     buckets: Vec<Vec<u64>>,
@@ -167,7 +167,7 @@ impl Default for Queue {
 const KEEP: usize = 1 << 16;
 
 impl Queue {
-    fn clear(&mut self) {
+    pub(in crate::model) fn clear(&mut self) {
         for bucket in &mut self.buckets {
             bucket.clear();
             bucket.shrink_to(KEEP);
@@ -177,7 +177,7 @@ impl Queue {
         self.below.clear();
     }
 
-    fn push(&mut self, rank: u32, position: u32) {
+    pub(in crate::model) fn push(&mut self, rank: u32, position: u32) {
         let entry = u64::from(rank) << 32 | u64::from(position);
         if entry < self.last {
             self.below.push(std::cmp::Reverse(entry));
@@ -192,7 +192,7 @@ impl Queue {
         self.occupied |= 1 << bucket;
     }
 
-    fn pop(&mut self) -> Option<(u32, u32)> {
+    pub(in crate::model) fn pop(&mut self) -> Option<(u32, u32)> {
         let entry = match self.below.pop() {
             Some(entry) => entry.0,
             None => self.pop_radix()?,

@@ -14,14 +14,14 @@ pub mod symbols;
 
 use rustc_hash::FxHashSet;
 
+use super::{Engine, Scratch};
 use crate::error::{Error, Result};
 use crate::spec::{self, Merges};
 use crate::text::alphabet;
 use crate::vocab::Vocab;
 
-use cache::{Cache, Key};
+use cache::Key;
 use dropout::Dropout;
-use merge::MergeScratch;
 use pairs::Pairs;
 use symbols::{Symbol, Symbols, Unit};
 
@@ -53,30 +53,6 @@ impl Whole {
             Whole::No => None,
             Whole::InVocab => vocab.id(piece),
             Whole::In(index) => index.id(piece),
-        }
-    }
-}
-
-/// The memory that encoding needs, kept from call to call; one for each thread.
-#[derive(Debug)]
-pub struct Scratch {
-    cache: Cache,
-    symbols: Vec<u32>,
-    spans: Vec<Symbol>,
-    tokens: Vec<u32>,
-    merge: MergeScratch,
-}
-
-impl Scratch {
-    /// With a cache of at most so many bytes.
-    #[must_use]
-    pub fn new(cache_bytes: usize) -> Self {
-        Self {
-            cache: Cache::new(cache_bytes),
-            symbols: Vec::new(),
-            spans: Vec::new(),
-            tokens: Vec::new(),
-            merge: MergeScratch::default(),
         }
     }
 }
@@ -285,6 +261,37 @@ impl Bpe {
             tell(step);
         });
         Ok(())
+    }
+}
+
+impl Engine for Bpe {
+    #[inline]
+    fn encode(
+        &self,
+        piece: &[u8],
+        vocab: &Vocab,
+        scratch: &mut Scratch,
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
+        self.encode(piece, vocab, scratch, out)
+    }
+
+    fn encode_spans(
+        &self,
+        piece: &[u8],
+        vocab: &Vocab,
+        scratch: &mut Scratch,
+        out: &mut Vec<Symbol>,
+    ) -> Result<()> {
+        self.encode_spans(piece, vocab, scratch, out)
+    }
+
+    fn encode_reference(&self, piece: &[u8], vocab: &Vocab, out: &mut Vec<Symbol>) -> Result<()> {
+        self.encode_reference(piece, vocab, out, |_| {})
+    }
+
+    fn can_yield(&self, ids: &FxHashSet<u32>, vocab: &Vocab) -> bool {
+        self.can_yield(ids, vocab)
     }
 }
 
