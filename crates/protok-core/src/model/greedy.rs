@@ -182,7 +182,10 @@ mod tests {
         assert_eq!(out, [100, 198, 172]);
         let model = Bytes::compile(&spec, &[100].into_iter().collect()).unwrap();
         assert!(model.encode(b"a", &Vocab::default(), &mut Scratch::new(0), &mut out).is_err());
-        assert!(Bytes::compile(&spec::Bytes { offset: u32::MAX, ..spec }, &FxHashSet::default()).is_err());
+        assert!(
+            Bytes::compile(&spec::Bytes { offset: u32::MAX, ..spec }, &FxHashSet::default())
+                .is_err()
+        );
     }
 
     proptest! {

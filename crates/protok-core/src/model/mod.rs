@@ -120,15 +120,13 @@ impl Model {
             _ => Unit::Character,
         };
         Ok(match spec {
-            spec::Model::Bpe(spec) => {
-                Self::Bpe(bpe::Bpe::compile(spec, unit, vocab, banned)?)
-            }
+            spec::Model::Bpe(spec) => Self::Bpe(bpe::Bpe::compile(spec, unit, vocab, banned)?),
             spec::Model::WordPiece(spec) => {
                 Self::WordPiece(wordpiece::WordPiece::compile(spec, unit, vocab, banned)?)
             }
-            spec::Model::Unigram(spec) => Self::Unigram(unigram::Unigram::compile(
-                spec, semantics, unit, vocab, banned,
-            )?),
+            spec::Model::Unigram(spec) => {
+                Self::Unigram(unigram::Unigram::compile(spec, semantics, unit, vocab, banned)?)
+            }
             spec::Model::WordLevel(spec) => {
                 Self::WordLevel(wordlevel::WordLevel::compile(spec, unit, vocab, banned))
             }
@@ -144,7 +142,9 @@ impl Model {
             spec::Model::SentencePieceWord(spec) => Self::SentencePieceWord(
                 sentencepiece_word::SentencePieceWord::compile(spec, vocab, banned)?,
             ),
-            spec::Model::Greedy(spec) => Self::Greedy(greedy::Greedy::compile(spec, vocab, banned)?),
+            spec::Model::Greedy(spec) => {
+                Self::Greedy(greedy::Greedy::compile(spec, vocab, banned)?)
+            }
             spec::Model::Bytes(spec) => Self::Bytes(greedy::Bytes::compile(spec, banned)?),
         })
     }

@@ -99,13 +99,16 @@ pub(super) fn missing() -> Error {
         .hint("The vocabulary names none.")
 }
 
+/// Where the text of a whole unknown run is looked up.
+pub(super) type LookUp<'a> = &'a dyn Fn(&[u8]) -> Option<u32>;
+
 /// Writes tokens, and each run of unknown ones as one.
 pub(super) struct Emitter<'a, O> {
     out: &'a mut O,
     piece: &'a [u8],
     unknown: &'a Unknown,
     /// Where the text of a whole unknown run is looked up first.
-    whole: Option<&'a dyn Fn(&[u8]) -> Option<u32>>,
+    whole: Option<LookUp<'a>>,
     run: Option<(usize, usize)>,
     unknown_seen: usize,
 }
@@ -115,7 +118,7 @@ impl<'a, O: Output> Emitter<'a, O> {
     pub fn new(
         piece: &'a [u8],
         unknown: &'a Unknown,
-        whole: Option<&'a dyn Fn(&[u8]) -> Option<u32>>,
+        whole: Option<LookUp<'a>>,
         out: &'a mut O,
     ) -> Self {
         Self { out, piece, unknown, whole, run: None, unknown_seen: 0 }

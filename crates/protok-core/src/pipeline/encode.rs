@@ -28,14 +28,19 @@ pub struct EncodeOptions {
 
 impl Default for EncodeOptions {
     fn default() -> Self {
-        Self { add_special_tokens: true, special: SpecialPolicy::Raise, seed: None, truncation: None }
+        Self {
+            add_special_tokens: true,
+            special: SpecialPolicy::Raise,
+            seed: None,
+            truncation: None,
+        }
     }
 }
 
 /// Where pieces go: the model's cached engine, or its dropout.
 pub(super) enum Sink<'a> {
     Cached(&'a mut Scratch),
-    Dropout(Dropout),
+    Dropout(Box<Dropout>),
 }
 
 /// The tokens of a piece with merges left out; only BPE has a dropout.
@@ -80,7 +85,7 @@ impl Pipeline {
     pub(super) fn sink<'a>(&self, options: &EncodeOptions, scratch: &'a mut Scratch) -> Sink<'a> {
         match options.seed {
             Some(seed) if self.model.dropout() > 0.0 => {
-                Sink::Dropout(Dropout::new(self.model.dropout(), seed))
+                Sink::Dropout(Box::new(Dropout::new(self.model.dropout(), seed)))
             }
             _ => Sink::Cached(scratch),
         }
@@ -118,16 +123,14 @@ impl Pipeline {
         out: &mut Vec<u32>,
     ) -> Result<()> {
         let normalized = self.normalizer.apply(text)?;
-        self.added.split(&normalized, Phase::Normalized, policy, |section| {
-            match section.token {
-                Some(id) => {
-                    out.push(id);
-                    Ok(())
-                }
-                None => {
-                    let text = &normalized[section.start..section.end];
-                    self.encode_pieces(text, policy, sink, out)
-                }
+        self.added.split(&normalized, Phase::Normalized, policy, |section| match section.token {
+            Some(id) => {
+                out.push(id);
+                Ok(())
+            }
+            None => {
+                let text = &normalized[section.start..section.end];
+                self.encode_pieces(text, policy, sink, out)
             }
         })
     }
@@ -196,9 +199,7 @@ impl Pipeline {
                     Err(piece) => {
                         let model = self.model_for(&options.special);
                         match &mut sink {
-                            Sink::Cached(scratch) => {
-                                model.encode(piece, &self.vocab, scratch, out)
-                            }
+                            Sink::Cached(scratch) => model.encode(piece, &self.vocab, scratch, out),
                             Sink::Dropout(dropout) => {
                                 let symbols =
                                     encode_with_dropout(model, piece, &self.vocab, dropout)?;

@@ -211,11 +211,7 @@ impl Pipeline {
     /// Lends the scratch memory of the model that a policy calls for, for the length of a call.
     /// No lock is held while it is lent, and a process that forks while another thread holds the
     /// lock only goes without old memory.
-    fn with_scratch<T>(
-        &self,
-        policy: &SpecialPolicy,
-        work: impl FnOnce(&mut Scratch) -> T,
-    ) -> T {
+    fn with_scratch<T>(&self, policy: &SpecialPolicy, work: impl FnOnce(&mut Scratch) -> T) -> T {
         const MOST_IDLE: usize = 16;
         let plain = self.plain_model.is_some() && *policy != SpecialPolicy::Parse;
         let idle = &self.idle[usize::from(plain)];
@@ -231,10 +227,7 @@ impl Pipeline {
     }
 }
 
-fn control_tokens(
-    spec: &Spec,
-    named: Option<&[String]>,
-) -> Result<Vec<(u32, ControlReason)>> {
+fn control_tokens(spec: &Spec, named: Option<&[String]>) -> Result<Vec<(u32, ControlReason)>> {
     let mut control: Vec<(u32, ControlReason)> = match named {
         None => spec
             .added_tokens

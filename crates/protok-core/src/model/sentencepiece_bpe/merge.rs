@@ -161,9 +161,8 @@ impl Rules {
         rules.extend(symbols.windows(2).map(|pair| self.offer(pair[0], pair[1], merged)));
         rules.push(NO_MERGE);
         let entries = (0u32..).zip(rules.iter()).filter(|entry| *entry.1 != NO_MERGE);
-        let mut queue: BinaryHeap<Reverse<(u32, u32, u32)>> = entries
-            .map(|(at, &rule)| Reverse((self.classes[rule as usize], at, rule)))
-            .collect();
+        let mut queue: BinaryHeap<Reverse<(u32, u32, u32)>> =
+            entries.map(|(at, &rule)| Reverse((self.classes[rule as usize], at, rule))).collect();
         while let Some(Reverse((_, at, rule))) = queue.pop() {
             let left = at as usize;
             if rules[left] != rule || drop() {

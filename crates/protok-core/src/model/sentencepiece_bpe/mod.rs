@@ -107,12 +107,9 @@ impl SentencePieceBpe {
                 return Err(Error::artifact(at(), "The score is not a number."));
             }
             let kind = spec.kinds.get(place).copied().unwrap_or_default();
-            let is_text = matches!(
-                kind,
-                PieceKind::Normal | PieceKind::UserDefined | PieceKind::Unused
-            );
-            if !is_text || banned.contains(&id) || vocab.id(token) != Some(id) || token.is_empty()
-            {
+            let is_text =
+                matches!(kind, PieceKind::Normal | PieceKind::UserDefined | PieceKind::Unused);
+            if !is_text || banned.contains(&id) || vocab.id(token) != Some(id) || token.is_empty() {
                 continue;
             }
             if token == b"\0" && kind == PieceKind::Unused {
@@ -170,9 +167,8 @@ impl SentencePieceBpe {
     /// Appends the symbols that a text starts from.
     fn start(&self, text: &str, out: &mut Vec<u32>) {
         let missing = self.symbols.len() as u32 - 4;
-        let of = |c: char| {
-            self.characters.get(&c).copied().unwrap_or(missing + c.len_utf8() as u32 - 1)
-        };
+        let of =
+            |c: char| self.characters.get(&c).copied().unwrap_or(missing + c.len_utf8() as u32 - 1);
         if self.user_defined.longest_key() == 0 {
             out.extend(text.chars().map(of));
             return;
@@ -241,9 +237,8 @@ impl SentencePieceBpe {
         let mut symbols = Vec::new();
         let mut scratch = MergeScratch::default();
         self.start(text, &mut symbols);
-        self.rules.merge_with_dropout(&mut symbols, &mut scratch, &mut || {
-            random.uniform() < chance
-        });
+        self.rules
+            .merge_with_dropout(&mut symbols, &mut scratch, &mut || random.uniform() < chance);
         let mut out = Vec::new();
         let mut emitter = Emitter::new(piece, &self.unknown, None, &mut out);
         self.write(&symbols, 0, &scratch.merged, &mut emitter)?;
@@ -258,10 +253,12 @@ fn as_text(piece: &[u8]) -> Result<&str> {
 
 impl Cut {
     fn of(texts: &[(&str, u32)]) -> Self {
-        let crosses = |cut: Cut| {
-            texts.iter().any(|(text, _)| cut.next(text.as_bytes(), 0) < text.len())
-        };
-        [Cut::BeforeMark, Cut::AfterMark].into_iter().find(|&cut| !crosses(cut)).unwrap_or(Cut::Nowhere)
+        let crosses =
+            |cut: Cut| texts.iter().any(|(text, _)| cut.next(text.as_bytes(), 0) < text.len());
+        [Cut::BeforeMark, Cut::AfterMark]
+            .into_iter()
+            .find(|&cut| !crosses(cut))
+            .unwrap_or(Cut::Nowhere)
     }
 
     /// The first cut in a text after byte `from`, or its end.

@@ -22,7 +22,7 @@ pub mod viterbi;
 use rustc_hash::FxHashSet;
 
 use super::bpe::cache::Key;
-use super::output::{Emitter, NONE, Output, Unknown, byte_tokens};
+use super::output::{Emitter, LookUp, NONE, Output, Unknown, byte_tokens};
 use super::random::Random;
 use super::trie::{NO_VALUE, Trie};
 use super::{Engine, Scratch, Symbol, Unit};
@@ -129,9 +129,10 @@ impl Unigram {
             let lowest = normal.fold(f32::MAX, |low, place| low.min(spec.scores[place] as f32));
             Entries::Single(table(spec, lowest))
         } else {
-            let lowest = spec.scores.iter().fold(f64::INFINITY, |low, &score| {
-                if score < low { score } else { low }
-            });
+            let lowest = spec
+                .scores
+                .iter()
+                .fold(f64::INFINITY, |low, &score| if score < low { score } else { low });
             Entries::Double(table(spec, lowest))
         };
         let unknown = Unknown {
@@ -144,7 +145,7 @@ impl Unigram {
 
     fn write_best(&self, piece: &[u8], paths: &mut Paths, out: &mut impl Output) -> Result<()> {
         let whole = |run: &[u8]| self.whole_run(run);
-        let whole: &dyn Fn(&[u8]) -> Option<u32> = &whole;
+        let whole: LookUp<'_> = &whole;
         let whole = self.whole_runs.then_some(whole);
         let mut emitter = Emitter::new(piece, &self.unknown, whole, out);
         with_table!(&self.entries, table => {
@@ -206,7 +207,7 @@ impl Unigram {
     ) -> Result<Vec<Symbol>> {
         let mut out = Vec::with_capacity(way.len());
         let whole = |run: &[u8]| self.whole_run(run);
-        let whole: &dyn Fn(&[u8]) -> Option<u32> = &whole;
+        let whole: LookUp<'_> = &whole;
         let whole = self.whole_runs.then_some(whole);
         let mut emitter = Emitter::new(piece, &self.unknown, whole, &mut out);
         for &node in way {
@@ -223,8 +224,7 @@ fn table<S: Score>(spec: &spec::Unigram, lowest: S) -> Table<S> {
     let entries = entries.map(|(place, (&score, (_, id)))| Entry {
         score: S::of(score),
         id,
-        user_defined: S::USER_DEFINED
-            && spec.kinds.get(place) == Some(&PieceKind::UserDefined),
+        user_defined: S::USER_DEFINED && spec.kinds.get(place) == Some(&PieceKind::UserDefined),
     });
     Table { entries: entries.collect(), unknown_score: lowest - S::of(UNKNOWN_PENALTY) }
 }

@@ -1,7 +1,7 @@
 //! The best way to cut a piece as one would explain it: the oracle of the fast engine. Every
 //! stretch of the piece is looked up in the vocabulary.
 
-use super::super::output::{NONE, missing};
+use super::super::output::{LookUp, NONE, missing};
 use super::super::trie::NO_VALUE;
 use super::score::Score;
 use super::viterbi::unknown_is_needed;
@@ -74,9 +74,8 @@ pub(super) fn encode<S: Score>(
         end = best.start;
     }
     let whole = |run: &[u8]| token(run).map(|entry| entry.id);
-    let whole: &dyn Fn(&[u8]) -> Option<u32> = &whole;
-    let mut emitter =
-        Emitter::new(piece, &model.unknown, model.whole_runs.then_some(whole), out);
+    let whole: LookUp<'_> = &whole;
+    let mut emitter = Emitter::new(piece, &model.unknown, model.whole_runs.then_some(whole), out);
     for symbol in way.into_iter().rev() {
         emitter.emit(symbol.id, symbol.start, symbol.end)?;
     }

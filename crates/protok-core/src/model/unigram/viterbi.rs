@@ -161,19 +161,14 @@ fn run<S: Score, O: Output>(
             if value != NO_VALUE {
                 let length = at + 1;
                 let entry = table.entries[value as usize];
-                let score =
-                    if entry.user_defined { S::user_defined(length) } else { entry.score };
+                let score = if entry.user_defined { S::user_defined(length) } else { entry.score };
                 window.offer(start, start + length, score + so_far, entry.id);
                 single |= length == width;
             }
         }
         if !single {
-            let taken = window.offer(
-                start,
-                start + width,
-                table.unknown_score + so_far,
-                unknown.id,
-            );
+            let taken =
+                window.offer(start, start + width, table.unknown_score + so_far, unknown.id);
             if taken && unknown.id == NONE && unknown_is_needed::<S>(unknown) {
                 return Err(missing());
             }
