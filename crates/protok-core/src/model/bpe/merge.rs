@@ -23,7 +23,7 @@
 //! times as large, in the end with one.
 
 use super::pairs::{NO_MERGE, Pairs};
-use super::queue::Queue;
+use crate::model::queue::Queue;
 use super::symbols::Symbol;
 
 /// Pieces of up to so many symbols go to the scan.
