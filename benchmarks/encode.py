@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import argparse
 import base64
-import datetime
+import datetime as dt
 import gc
 import json
 import os
@@ -184,7 +184,7 @@ def machine() -> dict[str, Any]:
         ]
         model = names[0] if names else model
     return {
-        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "date": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
         "commit": commit.stdout.decode().strip(),
         "system": platform.platform(),
         "processor": model,

@@ -8,8 +8,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from protok.errors import (
     ArtifactError,
     InputError,
@@ -21,10 +19,13 @@ from protok.errors import (
     VerificationError,
 )
 
+TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
 if TYPE_CHECKING:
     from protok._core import Batch, Encoding, __version__
     from protok.spec import Spec
     from protok.tokenizer import Tokenizer, load
+    from protok.trace import Trace
+    from protok.training import Recipe, train
 
 __all__ = [
     "ArtifactError",
@@ -33,14 +34,17 @@ __all__ = [
     "InputError",
     "LimitError",
     "ProtokError",
+    "Recipe",
     "Spec",
     "SpecialTokenError",
     "TemplateError",
     "Tokenizer",
+    "Trace",
     "UnknownIdError",
     "VerificationError",
     "__version__",
     "load",
+    "train",
 ]
 
 # Imported on first use: the errors must not need the compiled engine, and a program that only
@@ -48,19 +52,22 @@ __all__ = [
 _LAZY = {
     "Batch": "protok._core",
     "Encoding": "protok._core",
+    "Recipe": "protok.training",
     "Spec": "protok.spec",
     "Tokenizer": "protok.tokenizer",
+    "Trace": "protok.trace",
     "__version__": "protok._core",
     "load": "protok.tokenizer",
+    "train": "protok.training",
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _LAZY:
         raise AttributeError(f"module 'protok' has no attribute {name!r}")
     from importlib import import_module  # noqa: PLC0415  (only needed here)
 
-    value = getattr(import_module(_LAZY[name]), name)
+    value: object = getattr(import_module(_LAZY[name]), name)
     globals()[name] = value
     return value
 

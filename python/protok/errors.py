@@ -31,7 +31,8 @@ class ProtokError(Exception):
     hint
         What to do about it.
     position
-        The position in the input: a byte of the UTF-8 text, or an item of a sequence.
+        The position in the input: a code point of a ``str``, a byte of ``bytes``, or an item of a
+        sequence.
     value
         The offending value as text: a token, an id, a field.
 

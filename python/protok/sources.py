@@ -7,8 +7,8 @@ belong together and gives them the names by which the engine knows their format.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from protok.errors import ArtifactError, InputError
 
@@ -46,11 +46,10 @@ KNOWN_FILES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Artifact:
+class Artifact(NamedTuple):
     """The files of one tokenizer by name, and the encoding that its source implies."""
 
-    files: dict[str, bytes] = field(repr=False)
+    files: dict[str, bytes]
     encoding: str | None = None
 
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from protok import _core, sources
 from protok.errors import ArtifactError, InputError
 
 if TYPE_CHECKING:
     from protok.spec import Spec
+    from protok.trace import Trace
 
 __all__ = ["Tokenizer", "load"]
 
@@ -82,6 +82,32 @@ class Tokenizer(_core.Tokenizer):
 
         return Spec.from_json(self.describe(), tuple(self.added_tokens))
 
+    def trace(
+        self,
+        text: str | bytes,
+        *,
+        add_special_tokens: bool = True,
+        special: Literal["raise", "text", "parse"] | Iterable[str] = "raise",
+    ) -> Trace:
+        """Record what every stage does to a text, merge by merge.
+
+        The reference path reads each piece once for every merge, so this is for texts that a
+        person looks at.
+
+        Examples
+        --------
+        >>> import protok
+        >>> tok = protok.load("protok:demo")
+        >>> trace = tok.trace("a cat")
+        >>> [token["token"] for token in trace.to_dict()["tokens"]]
+        ['a', 'Ġcat']
+        """
+        from protok.trace import Trace  # noqa: PLC0415  (not needed to encode)
+
+        return Trace.from_json(
+            self.trace_json(text, add_special_tokens=add_special_tokens, special=special)
+        )
+
     def save(self, path: str | os.PathLike[str], format: str = "huggingface") -> None:
         """Write the tokenizer in a format whose own reader would read it the same.
 
@@ -138,7 +164,7 @@ def _write(folder: Path, files: Mapping[str, bytes]) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, data in files.items():
-            temporary = folder / f".{name}.{secrets.token_hex(8)}.tmp"
+            temporary = folder / f".{name}.{os.urandom(8).hex()}.tmp"
             with temporary.open("xb") as file:
                 written.append((temporary, folder / name))
                 file.write(data)

@@ -51,11 +51,13 @@ class Differences:
         self.compared = 0
 
     def compare(self, case: str, what: str, got: object, expected: object) -> None:
+        """Keep a pair that differs."""
         self.compared += 1
         if got != expected:
             self.found.append(f"{case} {what}:\n  got      {got!r}\n  expected {expected!r}")
 
     def check(self) -> None:
+        """Fail if anything differed."""
         assert self.compared > 100
         if self.found:
             shown = "\n".join(self.found[:SHOWN])

@@ -40,7 +40,7 @@ def byte_alphabet() -> dict[str, int]:
 def test_normalisation(shared: Path, form: str) -> None:
     """A tokenizer of 256 byte tokens shows what the normalizer made of a text."""
     byte_level = {"add_prefix_space": False, "trim_offsets": False, "use_regex": False}
-    artifact = {
+    artifact: dict[str, Any] = {
         "version": "1.0",
         "added_tokens": [],
         "normalizer": {"type": form},

@@ -83,7 +83,7 @@ def test_python_layers(root: Path) -> None:
 
 def rust_edges(source: str) -> set[str]:
     """Name the modules of the crate that a Rust source mentions outside comments and tests."""
-    source = source.split("#[cfg(test)]")[0]
+    source = source.partition("#[cfg(test)]")[0]
     source = re.sub(r"//[^\n]*", "", source)
     names = set(re.findall(r"\bcrate::(\w+)", source))
     for group in re.findall(r"\bcrate::\{((?:[^{}]|\{[^{}]*\})*)\}", source):

@@ -26,18 +26,17 @@ def test_public_names() -> None:
         assert getattr(protok, name).__doc__, name
 
 
-def test_modules_say_what_they_export() -> None:
+def test_modules_export_what_they_say() -> None:
     for module in pkgutil.walk_packages(protok.__path__, "protok."):
         if "._core" not in module.name and ".cli." not in module.name:
             loaded = importlib.import_module(module.name)
-            assert sorted(loaded.__all__) == loaded.__all__, module.name
             assert all(hasattr(loaded, name) for name in loaded.__all__), module.name
 
 
 def modules_after(statement: str) -> set[str]:
     code = f"import sys, json; {statement}; print(json.dumps(sorted(sys.modules)))"
     output = subprocess.run(
-        [sys.executable, "-I", "-X", "importtime", "-c", code],
+        [sys.executable, "-c", code],
         check=True,
         capture_output=True,
         text=True,

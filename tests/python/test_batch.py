@@ -31,8 +31,8 @@ def test_buffers_are_read_only_and_not_copied(gpt2: protok.Tokenizer) -> None:
         assert not array.flags.writeable
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1
-    assert memoryview(batch.values).readonly
-    assert memoryview(batch.values).format == "I"
+    assert memoryview(batch.values.data).readonly
+    assert memoryview(batch.values.data).format == "I"
     assert np.shares_memory(batch.values, batch.values)
     values = batch.values
     del batch

@@ -39,12 +39,12 @@ def test_the_engine_passes_the_message_first() -> None:
 @pytest.mark.parametrize(
     ("call", "position", "value"),
     [
-        (lambda tok: tok.encode("añ\ud800b"), 3, "D800"),
+        (lambda tok: tok.encode("añ\ud800b"), 2, "D800"),
         (lambda tok: tok.encode(b"ab\xff"), 2, "ff"),
         (lambda tok: tok.decode([15496, 99999]), 1, "99999"),
         (lambda tok: tok.decode([15496, 0, -5]), 2, "-5"),
         (lambda tok: tok.decode([2**32]), 0, str(2**32)),
-        (lambda tok: tok.encode("ab<|endoftext|>"), 2, "<|endoftext|>"),
+        (lambda tok: tok.encode("añ<|endoftext|>"), 2, "<|endoftext|>"),
     ],
     ids=["surrogate", "utf-8", "unknown id", "negative id", "huge id", "control token"],
 )
@@ -55,7 +55,7 @@ def test_position_and_value(gpt2: protok.Tokenizer, call: Call, position: int, v
     assert error.position == position
     assert value.lower() in (error.value or "").lower()
     assert value.lower() in str(error).lower()
-    assert str(position) in str(error) or error.location or error.hint
+    assert str(position) in str(error)
 
 
 def test_kinds(gpt2: protok.Tokenizer) -> None:

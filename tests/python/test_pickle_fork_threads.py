@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import multiprocessing
 import pickle
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -49,18 +49,14 @@ def test_threads_share_one(gpt2: protok.Tokenizer) -> None:
     assert all(result == expected for result in results)
 
 
-def _in_child(tok: protok.Tokenizer, queue: multiprocessing.SimpleQueue[list[list[int]]]) -> None:
-    queue.put(ids(tok))
-
-
 @pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_child_processes(gpt2: protok.Tokenizer, method: str) -> None:
     expected = ids(gpt2)  # threads have run before the fork
     context = multiprocessing.get_context(method)
-    queue = context.SimpleQueue()
-    child = context.Process(target=_in_child, args=(gpt2, queue))
-    child.start()
-    assert queue.get() == expected
-    child.join(30)
-    assert child.exitcode == 0
+    with ProcessPoolExecutor(1, mp_context=context) as pool:
+        assert pool.submit(_in_child, gpt2).result(timeout=60) == expected
+
+
+def _in_child(tok: protok.Tokenizer) -> list[list[int]]:
+    return tok.encode_batch(TEXTS, threads=2).tolist()

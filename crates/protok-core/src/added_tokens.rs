@@ -221,7 +221,6 @@ impl AddedTokens {
             ErrorKind::SpecialToken,
             format!("The text spells the control token {:?} (id {}).", token.content, token.id),
         )
-        .at(format!("byte {at}"))
         .position(at)
         .value(token.content.clone())
         .hint(

@@ -35,6 +35,8 @@ pub struct Error {
     pub position: Option<usize>,
     /// The offending value as text: a token, an id, a field.
     pub value: Option<String>,
+    /// Which item of a batch, if it was one.
+    pub item: Option<usize>,
 }
 
 /// The engine's result type.
@@ -43,7 +45,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 impl Error {
     /// An error of the given kind.
     pub fn new(kind: ErrorKind, what: impl Into<String>) -> Self {
-        Self { kind, what: what.into(), location: None, hint: None, position: None, value: None }
+        Self { kind, what: what.into(), location: None, hint: None, position: None, value: None, item: None }
     }
 
     /// A malformed or unsupported artifact, with the path of the offending field.

@@ -5,6 +5,7 @@ pub mod decode;
 pub mod encoding;
 pub mod error;
 pub mod formats;
+pub mod labels;
 pub mod model;
 pub mod normalize;
 pub mod offsets;
@@ -14,6 +15,7 @@ pub mod postprocess;
 pub mod pretokenize;
 pub mod spec;
 pub mod text;
+pub mod trace;
 pub mod train;
 pub mod vocab;
 

@@ -2,8 +2,11 @@
 
 use protok_core::added_tokens::SpecialPolicy;
 use protok_core::decode::{DecodeOptions, Errors, Unknown};
+use protok_core::labels::Scheme;
+use protok_core::offsets::{Frame, Of, Partial};
 use protok_core::pipeline::Pipeline;
-use protok_core::pipeline::encode::EncodeOptions;
+use protok_core::pipeline::truncate::{Side, Truncation};
+use protok_core::text::units::Unit;
 use protok_core::{Error, ErrorKind};
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
@@ -41,14 +44,99 @@ impl Text {
         ))
     }
 
-    /// The text.
+    /// Any bytes, for tokenizers that hold them.
+    pub fn from_bytes(bytes: PyBackedBytes) -> Self {
+        Self::Bytes(bytes)
+    }
+
+    /// The text; empty for bytes that are none.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Str(text) => text,
-            // Checked when it was made; the fallback is never seen.
+            // Checked when it was made, but for encode_bytes, which asks for bytes.
             Self::Bytes(bytes) => std::str::from_utf8(bytes).unwrap_or_default(),
         }
     }
+
+    /// The bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        match self {
+            Self::Str(text) => text.as_bytes(),
+            Self::Bytes(bytes) => bytes,
+        }
+    }
+}
+
+/// Says where in a caller's text an error is: in code points of a `str`, in bytes of `bytes`.
+pub fn place(mut error: Error, text: &Text) -> Error {
+    let Some(position) = error.position else { return error };
+    let place = match text {
+        Text::Str(text) => {
+            let at = text.get(..position).map_or(position, |before| before.chars().count());
+            error.position = Some(at);
+            format!("character {at}")
+        }
+        Text::Bytes(_) => format!("byte {position}"),
+    };
+    error.location = Some(match error.location {
+        Some(location) => format!("{location}, {place}"),
+        None => place,
+    });
+    error
+}
+
+/// What a position counts, and in which text.
+pub fn frame(unit: &str, of: &str) -> PyResult<Frame> {
+    let unit = Unit::named(unit).ok_or_else(|| {
+        not_one_of("unit", unit, "\"byte\", \"codepoint\", \"utf16\" or \"grapheme\"")
+    })?;
+    let of = match of {
+        "original" => Of::Original,
+        "normalized" => Of::Normalized,
+        other => return Err(not_one_of("of", other, "\"original\" or \"normalized\"")),
+    };
+    Ok((unit, of))
+}
+
+/// What to do with a span that cuts a character.
+pub fn partial(name: &str) -> PyResult<Partial> {
+    match name {
+        "error" => Ok(Partial::Error),
+        "expand" => Ok(Partial::Expand),
+        other => Err(not_one_of("partial", other, "\"error\" or \"expand\"")),
+    }
+}
+
+/// How labels mark the edges of entities.
+pub fn scheme(name: &str) -> PyResult<Scheme> {
+    match name {
+        "bio" => Ok(Scheme::Bio),
+        "bilou" => Ok(Scheme::Bilou),
+        other => Err(not_one_of("scheme", other, "\"bio\" or \"bilou\"")),
+    }
+}
+
+/// How to truncate, if `max_length` is given.
+pub fn truncation(
+    max_length: Option<usize>,
+    side: &str,
+    stride: usize,
+) -> PyResult<Option<Truncation>> {
+    let side = match side {
+        "right" => Side::Right,
+        "left" => Side::Left,
+        "error" => Side::Refuse,
+        other => return Err(not_one_of("truncation", other, "\"right\", \"left\" or \"error\"")),
+    };
+    Ok(max_length.map(|max_length| Truncation { max_length, side, stride }))
+}
+
+fn not_one_of(name: &str, value: &str, choices: &str) -> PyErr {
+    to_python(
+        Error::input(format!("{name}={value:?} is not known."))
+            .value(value)
+            .hint(format!("Use {choices}.")),
+    )
 }
 
 /// Says where a `str` holds half a surrogate pair.
@@ -69,36 +157,24 @@ fn surrogate(object: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
     )
 }
 
-/// The options of an encode call.
-pub fn encode_options(
-    pipeline: &Pipeline,
-    add_special_tokens: bool,
-    special: &Bound<'_, PyAny>,
-    seed: Option<u64>,
-) -> PyResult<EncodeOptions> {
-    Ok(EncodeOptions { add_special_tokens, special: policy(pipeline, special)?, seed })
-}
-
-fn policy(pipeline: &Pipeline, special: &Bound<'_, PyAny>) -> PyResult<SpecialPolicy> {
+/// The policy for control tokens in a text.
+pub fn policy(pipeline: &Pipeline, special: &Bound<'_, PyAny>) -> PyResult<SpecialPolicy> {
     if let Ok(name) = special.cast::<PyString>() {
         return match name.to_str()? {
             "raise" => Ok(SpecialPolicy::Raise),
             "text" => Ok(SpecialPolicy::Text),
             "parse" => Ok(SpecialPolicy::Parse),
-            other => Err(to_python(
-                Error::input(format!("special={other:?} is not a policy."))
-                    .value(other)
-                    .hint("Use \"raise\", \"text\", \"parse\", or a set of control tokens."),
-            )),
+            other => {
+                let choices = "\"raise\", \"text\", \"parse\", or a set of control tokens";
+                Err(not_one_of("special", other, choices))
+            }
         };
     }
-    let mut ids = std::collections::HashSet::default();
+    let mut ids = Vec::new();
     for token in special.try_iter()? {
         let token: String = token?.extract()?;
         match pipeline.token_id(&token).filter(|&id| pipeline.added_tokens().is_control(id)) {
-            Some(id) => {
-                ids.insert(id);
-            }
+            Some(id) => ids.push(id),
             None => {
                 return Err(to_python(
                     Error::input(format!("special names {token:?}, which is no control token."))
@@ -111,17 +187,34 @@ fn policy(pipeline: &Pipeline, special: &Bound<'_, PyAny>) -> PyResult<SpecialPo
     Ok(SpecialPolicy::Named(ids.into_iter().collect()))
 }
 
+/// The policy as [`policy`] reads it.
+pub fn policy_to_python(policy: &SpecialPolicy, pipeline: &Pipeline) -> PolicyName {
+    match policy {
+        SpecialPolicy::Raise => PolicyName::Name("raise"),
+        SpecialPolicy::Text => PolicyName::Name("text"),
+        SpecialPolicy::Parse => PolicyName::Name("parse"),
+        SpecialPolicy::Named(ids) => {
+            let mut ids: Vec<u32> = ids.iter().copied().collect();
+            ids.sort_unstable();
+            let name = |id| pipeline.token(id).unwrap_or_default().into_owned();
+            PolicyName::Tokens(ids.into_iter().map(name).collect())
+        }
+    }
+}
+
+/// A policy in Python's terms.
+#[derive(IntoPyObject)]
+pub enum PolicyName {
+    Name(&'static str),
+    Tokens(Vec<String>),
+}
+
 /// The options of a decode call.
 pub fn decode_options(
     skip_special_tokens: bool,
     errors: &str,
     unknown: &str,
 ) -> PyResult<DecodeOptions> {
-    let choice = |name: &str, value: &str, choices: &str| {
-        to_python(
-            Error::input(format!("{name}={value:?} is not known.")).value(value).hint(choices),
-        )
-    };
     Ok(DecodeOptions {
         skip_special_tokens,
         errors: match errors {
@@ -129,14 +222,14 @@ pub fn decode_options(
             "strict" => Errors::Strict,
             "reference" => Errors::Reference,
             other => {
-                let choices = "Use \"replace\", \"strict\" or \"reference\".";
-                return Err(choice("errors", other, choices));
+                let choices = "\"replace\", \"strict\" or \"reference\"";
+                return Err(not_one_of("errors", other, choices));
             }
         },
         unknown: match unknown {
             "raise" => Unknown::Raise,
             "skip" => Unknown::Skip,
-            other => return Err(choice("unknown", other, "Use \"raise\" or \"skip\".")),
+            other => return Err(not_one_of("unknown", other, "\"raise\" or \"skip\"")),
         },
     })
 }

@@ -1,26 +1,62 @@
 //! `protok.Batch`.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use protok_core::Error;
 use protok_core::pipeline::Pipeline;
+use protok_core::pipeline::batch::Padding;
+use protok_core::pipeline::encode::EncodeOptions;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyDict, PyList};
 
 use crate::buffer::{self, Buffer};
-use crate::encoding::Encoding;
+use crate::arguments::Text;
+use crate::encoding::{Encoding, Origin, Source};
+use crate::errors::{OrRaise, to_python};
+
+/// The texts of a batch, and how they were encoded.
+pub struct BatchTexts {
+    /// The texts of each row.
+    pub texts: Vec<(Text, Option<Text>)>,
+    /// The options of the call.
+    pub options: EncodeOptions,
+    /// The tokenizer.
+    pub pipeline: Arc<Pipeline>,
+    /// The tokenizer's fingerprint.
+    pub fingerprint: Arc<str>,
+    /// The id that pads, if the artifact names one.
+    pub pad: Option<u32>,
+}
 
 /// The results of encoding many texts: a read-only sequence of `Encoding` over one flat buffer.
 #[pyclass(frozen, sequence, module = "protok")]
 pub struct Batch {
     inner: Arc<protok_core::pipeline::batch::Batch>,
-    pipeline: Arc<Pipeline>,
+    texts: Arc<BatchTexts>,
 }
 
 impl Batch {
     /// Wraps the engine's result.
-    pub fn new(inner: protok_core::pipeline::batch::Batch, pipeline: Arc<Pipeline>) -> Self {
-        Self { inner: Arc::new(inner), pipeline }
+    pub fn new(inner: protok_core::pipeline::batch::Batch, texts: BatchTexts) -> Self {
+        Self { inner: Arc::new(inner), texts: Arc::new(texts) }
+    }
+
+    fn row(&self, row: usize) -> Encoding {
+        let texts = &self.texts;
+        let source = |first| Source::Row { batch: texts.clone(), row, first };
+        let sources = match texts.texts[row].1 {
+            Some(_) => vec![source(true), source(false)],
+            None => vec![source(true)],
+        };
+        let origin = Origin {
+            texts: sources,
+            options: texts.options.clone(),
+            pipeline: texts.pipeline.clone(),
+            fingerprint: texts.fingerprint.clone(),
+            offsets: OnceLock::new(),
+        };
+        Encoding::new(texts.pipeline.row(&self.inner, row), Arc::new(origin))
     }
 
     /// The ids of each row.
@@ -43,7 +79,7 @@ impl Batch {
         let at = if index < 0 { index + length as isize } else { index };
         match usize::try_from(at) {
             Ok(at) if at < length => {
-                Ok(Encoding::new(self.pipeline.row(&self.inner, at), self.pipeline.clone()))
+                Ok(self.row(at))
             }
             _ => Err(PyIndexError::new_err(format!("row {index} of {length}"))),
         }
@@ -70,5 +106,66 @@ impl Batch {
     fn row_offsets<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let offsets = Buffer::row_offsets(self.inner.clone());
         buffer::to_numpy(Bound::new(py, offsets)?.into_any(), "int64")
+    }
+
+    /// All rows in one rectangle: a dict of `int64` arrays of shape `(texts, length)` with
+    /// `input_ids`, `attention_mask`, `type_ids` and `special_mask`.
+    ///
+    /// `to` is "longest" or a length that no row exceeds; the length is then raised to a
+    /// multiple of `multiple_of`. `pad_id` is by default the id of the artifact's pad token.
+    #[pyo3(signature = (to=None, *, multiple_of=1, side="right", pad_id=None))]
+    fn pad<'py>(
+        &self,
+        py: Python<'py>,
+        to: Option<&Bound<'_, PyAny>>,
+        multiple_of: usize,
+        side: &str,
+        pad_id: Option<u32>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let length = match to {
+            None => None,
+            Some(to) => match to.extract::<usize>() {
+                Ok(length) => Some(length),
+                Err(_) if to.extract::<&str>().is_ok_and(|to| to == "longest") => None,
+                Err(_) => {
+                    return Err(to_python(
+                        Error::input(format!("to={to} is not known."))
+                            .hint("Use \"longest\" or a length."),
+                    ));
+                }
+            },
+        };
+        let left = match side {
+            "left" => true,
+            "right" => false,
+            other => {
+                return Err(to_python(
+                    Error::input(format!("side={other:?} is not known."))
+                        .value(other)
+                        .hint("Use \"left\" or \"right\"."),
+                ));
+            }
+        };
+        let pad_id = pad_id.or(self.texts.pad).ok_or_else(|| {
+            to_python(
+                Error::input("The artifact names no pad token.")
+                    .hint("Pass pad_id, the id to pad with."),
+            )
+        })?;
+        let padding = Padding { length, multiple_of, left, pad_id };
+        let pipeline = &self.texts.pipeline;
+        let padded = py.detach(|| pipeline.pad(&self.inner, padding)).or_raise()?;
+        let dict = PyDict::new(py);
+        let arrays = [
+            ("input_ids", padded.ids),
+            ("attention_mask", padded.attention_mask),
+            ("type_ids", padded.type_ids),
+            ("special_mask", padded.special_mask),
+        ];
+        for (name, values) in arrays {
+            let flat = buffer::to_numpy(Bound::new(py, Buffer::of_i64(values))?.into_any(), "int64")?;
+            dict.set_item(name, flat.call_method1("reshape", (self.inner.len(), padded.length))?)?;
+        }
+        Ok(dict)
     }
 }

@@ -5,6 +5,7 @@ mod batch;
 mod buffer;
 mod encoding;
 mod errors;
+mod restore;
 mod tokenizer;
 mod training;
 mod vocab;
@@ -34,6 +35,8 @@ mod _core {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         let versions: std::collections::BTreeMap<&str, &str> =
             protok_core::text::unicode::VERSIONS.iter().copied().collect();
-        module.add("UNICODE_VERSIONS", versions)
+        module.add("UNICODE_VERSIONS", versions)?;
+        let alphabet: String = protok_core::text::alphabet::BYTE_TO_CHAR.iter().collect();
+        module.add("BYTE_ALPHABET", alphabet)
     }
 }

@@ -1,9 +1,10 @@
 //! `protok._core.Tokenizer`, the base of `protok.Tokenizer`.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use protok_core::formats::{self, Artifact, Files, ReadOptions};
+use protok_core::added_tokens::SpecialPolicy;
+use protok_core::formats::{self, Artifact, Files};
 use protok_core::parallel::{map_groups, thread_count};
 use protok_core::pipeline::batch::Input;
 use protok_core::pipeline::encode::EncodeOptions;
@@ -11,10 +12,10 @@ use protok_core::pipeline::{CompileOptions, DEFAULT_CACHE_BYTES, Pipeline};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 
-use crate::arguments::{Text, decode_options, encode_options, ids};
-use crate::batch::Batch;
+use crate::arguments::{Text, decode_options, ids, place, policy, truncation};
+use crate::batch::{Batch, BatchTexts};
 use crate::buffer::{self, Buffer};
-use crate::encoding::Encoding;
+use crate::encoding::{Encoding, Origin, Source};
 use crate::errors::OrRaise;
 use crate::vocab::{AddedToken, ControlToken, Vocab};
 
@@ -35,17 +36,40 @@ struct ArtifactInfo {
     chat_templates: Vec<(String, String)>,
     notes: Vec<String>,
     sources: Vec<(String, String)>,
-    fingerprint: String,
+    fingerprint: Arc<str>,
 }
 
 impl Tokenizer {
     fn options(
         &self,
         add_special_tokens: bool,
-        special: &Bound<'_, PyAny>,
-        seed: Option<u64>,
+        special: Option<&Bound<'_, PyAny>>,
+        default: SpecialPolicy,
     ) -> PyResult<EncodeOptions> {
-        encode_options(&self.pipeline, add_special_tokens, special, seed)
+        let special = match special {
+            Some(special) => policy(&self.pipeline, special)?,
+            None => default,
+        };
+        Ok(EncodeOptions { add_special_tokens, special, ..EncodeOptions::default() })
+    }
+
+    fn encoding(
+        &self,
+        inner: protok_core::encoding::Encoding,
+        texts: Vec<Source>,
+        options: EncodeOptions,
+    ) -> Encoding {
+        Encoding::new(inner, Arc::new(self.origin(texts, options)))
+    }
+
+    fn origin(&self, texts: Vec<Source>, options: EncodeOptions) -> Origin {
+        Origin {
+            texts,
+            options,
+            pipeline: self.pipeline.clone(),
+            fingerprint: self.artifact.fingerprint.clone(),
+            offsets: OnceLock::new(),
+        }
     }
 }
 
@@ -76,21 +100,22 @@ impl Tokenizer {
             for (name, content) in &contents {
                 files.insert(name, content);
             }
-            let read = ReadOptions {
+            let read = formats::Options {
                 encoding,
                 pattern,
                 special_tokens: special_tokens.map(|tokens| tokens.into_iter().collect()),
+                tokenizer_class: None,
             };
-            let Artifact { spec, roles, chat_templates, config_notes, format, sources } =
+            let Artifact { spec, roles, chat_templates, config_notes, notes, format, sources } =
                 formats::read(&files, &read)?;
-            let fingerprint = formats::canonical::fingerprint(&spec);
+            let fingerprint = formats::fingerprint(&spec)?;
             let info = ArtifactInfo {
                 format: format.to_string(),
                 roles,
                 chat_templates,
-                notes: config_notes,
+                notes: config_notes.into_iter().chain(notes).collect(),
                 sources,
-                fingerprint,
+                fingerprint: fingerprint.into(),
             };
             Ok(Self {
                 pipeline: Arc::new(Pipeline::compile(spec, &compile)?),
@@ -101,7 +126,8 @@ impl Tokenizer {
     }
 
     /// Encodes one text, or two.
-    #[pyo3(signature = (text, pair=None, *, add_special_tokens=true, special=None, seed=None))]
+    #[pyo3(signature = (text, pair=None, *, add_special_tokens=true, special=None, max_length=None, truncation="right", stride=0, offsets=false, seed=None))]
+    #[allow(clippy::too_many_arguments)]
     fn encode(
         &self,
         py: Python<'_>,
@@ -109,39 +135,74 @@ impl Tokenizer {
         pair: Option<&Bound<'_, PyAny>>,
         add_special_tokens: bool,
         special: Option<&Bound<'_, PyAny>>,
+        max_length: Option<usize>,
+        truncation: &str,
+        stride: usize,
+        offsets: bool,
         seed: Option<u64>,
     ) -> PyResult<Encoding> {
-        let options = self.policy(add_special_tokens, special, seed, "raise")?;
+        let options = EncodeOptions {
+            truncation: self::truncation(max_length, truncation, stride)?,
+            seed,
+            ..self.options(add_special_tokens, special, SpecialPolicy::Raise)?
+        };
         let text = Text::from_python(text)?;
         let pair = pair.map(Text::from_python).transpose()?;
-        let (text, pair) = (text.as_str(), pair.as_ref().map(Text::as_str));
-        let size = text.len() + pair.map_or(0, str::len);
-        let encoding =
-            detach_if(py, size, || self.pipeline.encode(text, pair, &options)).or_raise()?;
-        Ok(Encoding::new(encoding, self.pipeline.clone()))
+        let (first, second) = (text.as_str(), pair.as_ref().map(Text::as_str));
+        let size = first.len() + second.map_or(0, str::len);
+        let inner = detach_if(py, size, || self.pipeline.encode(first, second, &options))
+            .map_err(|error| place(error, &text))
+            .or_raise()?;
+        let texts = std::iter::once(text).chain(pair).map(Source::Own).collect();
+        let encoding = self.encoding(inner, texts, options);
+        if offsets {
+            encoding.locate()?;
+        }
+        Ok(encoding)
     }
 
     /// Encodes many texts on all cores.
-    #[pyo3(signature = (texts, *, add_special_tokens=true, special=None, threads=None, seed=None))]
+    #[pyo3(signature = (texts, *, add_special_tokens=true, special=None, max_length=None, truncation="right", stride=0, threads=None, seed=None))]
+    #[allow(clippy::too_many_arguments)]
     fn encode_batch(
         &self,
         py: Python<'_>,
         texts: &Bound<'_, PyAny>,
         add_special_tokens: bool,
         special: Option<&Bound<'_, PyAny>>,
+        max_length: Option<usize>,
+        truncation: &str,
+        stride: usize,
         threads: Option<usize>,
         seed: Option<u64>,
     ) -> PyResult<Batch> {
-        let options = self.policy(add_special_tokens, special, seed, "raise")?;
+        let options = EncodeOptions {
+            truncation: self::truncation(max_length, truncation, stride)?,
+            seed,
+            ..self.options(add_special_tokens, special, SpecialPolicy::Raise)?
+        };
         let texts = batch_texts(texts)?;
         let inputs: Vec<Input<'_>> = texts
             .iter()
             .map(|(text, pair)| (text.as_str(), pair.as_ref().map(Text::as_str)))
             .collect();
         let threads = thread_count(threads);
-        let batch =
-            py.detach(|| self.pipeline.encode_batch(&inputs, &options, threads)).or_raise()?;
-        Ok(Batch::new(batch, self.pipeline.clone()))
+        let batch = py
+            .detach(|| self.pipeline.encode_batch(&inputs, &options, threads))
+            .map_err(|error| match error.item {
+                Some(item) => place(error, &texts[item].0),
+                None => error,
+            })
+            .or_raise()?;
+        drop(inputs);
+        let texts = BatchTexts {
+            texts,
+            options,
+            pipeline: self.pipeline.clone(),
+            fingerprint: self.artifact.fingerprint.clone(),
+            pad: self.pad_token(),
+        };
+        Ok(Batch::new(batch, texts))
     }
 
     /// Encodes any bytes.
@@ -154,11 +215,17 @@ impl Tokenizer {
         special: Option<&Bound<'_, PyAny>>,
         seed: Option<u64>,
     ) -> PyResult<Encoding> {
-        let options = self.policy(add_special_tokens, special, seed, "raise")?;
+        let options = EncodeOptions {
+            seed,
+            ..self.options(add_special_tokens, special, SpecialPolicy::Raise)?
+        };
         let data: pyo3::pybacked::PyBackedBytes = data.extract()?;
-        let encoding =
-            detach_if(py, data.len(), || self.pipeline.encode_bytes(&data, &options)).or_raise()?;
-        Ok(Encoding::new(encoding, self.pipeline.clone()))
+        let text = Text::from_bytes(data);
+        let data = text.as_bytes();
+        let inner = detach_if(py, data.len(), || self.pipeline.encode_bytes(data, &options))
+            .map_err(|error| place(error, &text))
+            .or_raise()?;
+        Ok(self.encoding(inner, vec![Source::Own(text)], options))
     }
 
     /// The number of tokens of a text, or of each of many.
@@ -171,7 +238,7 @@ impl Tokenizer {
         special: Option<&Bound<'_, PyAny>>,
         threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let options = self.policy(add_special_tokens, special, None, "text")?;
+        let options = self.options(add_special_tokens, special, SpecialPolicy::Text)?;
         let one = text.cast::<PyString>().is_ok() || text.cast::<PyBytes>().is_ok();
         let texts = if one {
             vec![(Text::from_python(text)?, None)]
@@ -251,7 +318,7 @@ impl Tokenizer {
     /// The files that `save` writes.
     #[pyo3(signature = (format="huggingface"))]
     fn to_files<'py>(&self, py: Python<'py>, format: &str) -> PyResult<Bound<'py, PyDict>> {
-        let files = formats::write(self.pipeline.spec(), format).or_raise()?;
+        let files = formats::save(self.pipeline.spec(), format).or_raise()?;
         let dict = PyDict::new(py);
         for (name, content) in files {
             dict.set_item(name, PyBytes::new(py, &content))?;
@@ -259,25 +326,46 @@ impl Tokenizer {
         Ok(dict)
     }
 
-    /// What `inspect` shows, as JSON.
-    fn describe(&self) -> String {
-        let pipeline = &self.pipeline;
+    /// What `inspect` shows, as JSON: the canonical form of the spec, and what the files say
+    /// beside it.
+    fn describe(&self) -> PyResult<String> {
+        let mut described = formats::canonical::canonical(self.pipeline.spec()).or_raise()?;
         let info = &self.artifact;
-        serde_json::json!({
-            "format": info.format,
-            "sources": info.sources,
-            "fingerprint": info.fingerprint,
-            "spec": formats::canonical::components(pipeline.spec()),
-            "patterns": pipeline.pattern_engines(),
-            "vocabulary": { "tokens": pipeline.vocab().len(), "ids": pipeline.size() },
-            "added_tokens": pipeline.added_tokens().tokens().len(),
-            "control_tokens": pipeline.control_tokens().len(),
-            "roles": info.roles,
-            "chat_templates": info.chat_templates.iter().map(|(name, _)| name).collect::<Vec<_>>(),
-            "unicode": protok_core::text::unicode::VERSIONS,
-            "warnings": info.notes,
+        let templates: Vec<&String> = info.chat_templates.iter().map(|(name, _)| name).collect();
+        let versions = protok_core::text::unicode::VERSIONS;
+        for (name, value) in [
+            ("format", serde_json::json!(info.format)),
+            ("sources", serde_json::json!(info.sources)),
+            ("fingerprint", serde_json::json!(&*info.fingerprint)),
+            ("pattern_engines", serde_json::json!(self.pipeline.pattern_engines())),
+            ("chat_templates", serde_json::json!(templates)),
+            ("unicode", serde_json::json!(versions)),
+        ] {
+            described[name] = value;
+        }
+        Ok(described.to_string())
+    }
+
+    /// What every stage does to a text, as JSON.
+    #[pyo3(signature = (text, *, add_special_tokens=true, special=None))]
+    fn trace_json(
+        &self,
+        text: &Bound<'_, PyAny>,
+        add_special_tokens: bool,
+        special: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<String> {
+        let options = self.options(add_special_tokens, special, SpecialPolicy::Raise)?;
+        let text = Text::from_python(text)?;
+        let trace = self.pipeline.trace(text.as_str(), &options).or_raise()?;
+        serde_json::to_string(&trace)
+            .map_err(|error| pyo3::exceptions::PyRuntimeError::new_err(error.to_string()))
+    }
+
+    /// An encoding from what its `to_dict` gave, if this tokenizer made it.
+    fn restore(&self, data: &Bound<'_, PyDict>) -> PyResult<Encoding> {
+        crate::restore::restore(data, &self.artifact.fingerprint, &self.pipeline, |texts, options| {
+            self.origin(texts, options)
         })
-        .to_string()
     }
 
     #[getter]
@@ -332,24 +420,10 @@ impl Tokenizer {
 }
 
 impl Tokenizer {
-    fn policy(
-        &self,
-        add_special_tokens: bool,
-        special: Option<&Bound<'_, PyAny>>,
-        seed: Option<u64>,
-        default: &str,
-    ) -> PyResult<EncodeOptions> {
-        match special {
-            Some(special) => self.options(add_special_tokens, special, seed),
-            None => Ok(EncodeOptions {
-                add_special_tokens,
-                special: match default {
-                    "text" => protok_core::added_tokens::SpecialPolicy::Text,
-                    _ => protok_core::added_tokens::SpecialPolicy::Raise,
-                },
-                seed,
-            }),
-        }
+    /// The id that pads a batch, if the artifact names one.
+    fn pad_token(&self) -> Option<u32> {
+        let (_, token) = self.artifact.roles.iter().find(|(role, _)| role == "pad")?;
+        self.pipeline.token_id(token)
     }
 }
 

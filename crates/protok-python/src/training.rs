@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use protok_core::formats::{self, Files, ReadOptions};
+use protok_core::formats::{self, Files};
 use protok_core::parallel::thread_count;
 use protok_core::train::corpus;
 use protok_core::train::{BpeOptions, EndOfWord, StopReason, Symbols, TieRule, bpe};
@@ -32,7 +32,7 @@ impl WordCounter {
     fn new(tokenizer_json: &[u8]) -> PyResult<Self> {
         let mut files = Files::default();
         files.insert("tokenizer.json", tokenizer_json);
-        let artifact = formats::read(&files, &ReadOptions::default()).or_raise()?;
+        let artifact = formats::read(&files, &formats::Options::default()).or_raise()?;
         let (normalizer, pre_tokenizer) = (artifact.spec.normalizer, artifact.spec.pre_tokenizer);
         let inner =
             corpus::WordCounter::new(normalizer.as_ref(), pre_tokenizer.as_ref()).or_raise()?;

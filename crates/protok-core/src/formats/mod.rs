@@ -1,1 +1,21 @@
 //! Layer 3: one reader or writer per file format, to and from the [`Spec`](crate::Spec).
+//!
+//! [`directory`] reads whatever files a tokenizer consists of; [`mod@detect`] tells formats apart
+//! by their content; the other modules hold one format each. [`mod@canonical`] is what a Spec
+//! says regardless of format.
+
+pub mod canonical;
+mod companions;
+pub mod detect;
+pub mod directory;
+mod hash;
+pub(crate) mod node;
+pub mod save;
+pub mod tiktoken;
+pub mod tokenizer_json;
+pub mod vocab_merges;
+
+pub use canonical::fingerprint;
+pub use detect::{Format, detect};
+pub use directory::{Artifact, Files, Options, read};
+pub use save::save;

@@ -26,6 +26,15 @@ pub enum Form {
 }
 
 impl Form {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Form::Nfc => "NFC",
+            Form::Nfd => "NFD",
+            Form::Nfkc => "NFKC",
+            Form::Nfkd => "NFKD",
+        }
+    }
+
     pub(super) fn edits(self, text: &str, edits: &mut Edits) {
         if text.is_ascii() || self.quick(text) == IsNormalized::Yes {
             return;

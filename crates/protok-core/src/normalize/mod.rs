@@ -119,16 +119,24 @@ impl Normalizer {
         Ok((text, alignment))
     }
 
-    /// Normalizes `text`, keeping track of where everything came from.
+    /// Normalizes `text`, keeping track of where everything came from, and tells the name of
+    /// each step that changed something, with the text after it.
     ///
     /// # Errors
     /// As [`Self::apply`].
-    pub fn apply_aligned(&self, text: &mut AlignedText) -> Result<()> {
+    pub fn apply_aligned(
+        &self,
+        text: &mut AlignedText,
+        mut tell: impl FnMut(&'static str, &AlignedText),
+    ) -> Result<()> {
         let mut edits = Edits::default();
         for step in &self.steps {
             edits.clear();
             step.edits(text.text(), &mut edits)?;
-            text.apply(&edits);
+            if !edits.is_empty() {
+                text.apply(&edits);
+                tell(step.name(), text);
+            }
         }
         Ok(())
     }
@@ -183,6 +191,24 @@ pub fn compile_pattern(pattern: &Pattern, semantics: Semantics) -> Result<Matche
 }
 
 impl Step {
+    /// The name of the component in `tokenizer.json`.
+    fn name(&self) -> &'static str {
+        match self {
+            Step::Form(form) => form.name(),
+            Step::Lowercase => "Lowercase",
+            Step::StripAccents => "StripAccents",
+            Step::Replace { .. } => "Replace",
+            Step::Prepend(_) => "Prepend",
+            Step::Strip { .. } => "Strip",
+            Step::CleanText | Step::SpaceIdeographs | Step::DropNonspacingMarks => {
+                "BertNormalizer"
+            }
+            Step::Nmt => "Nmt",
+            Step::Charsmap(_) => "Precompiled",
+            Step::ByteLevel => "ByteLevel",
+        }
+    }
+
     fn edits(&self, text: &str, edits: &mut Edits) -> Result<()> {
         match self {
             Step::Form(form) => form.edits(text, edits),
@@ -251,7 +277,7 @@ mod tests {
         let normalizer = Normalizer::compile(Some(&spec), Semantics::HuggingFace).unwrap();
         let fast = normalizer.apply(text).unwrap().into_owned();
         let mut aligned = AlignedText::new(text, 0);
-        normalizer.apply_aligned(&mut aligned).unwrap();
+        normalizer.apply_aligned(&mut aligned, |_, _| {}).unwrap();
         assert_eq!(aligned.text(), fast);
         fast
     }

@@ -29,7 +29,7 @@ pub struct Batch {
 
 /// Says which text of a batch an error is about.
 fn in_batch(error: Error, index: usize) -> Error {
-    error.within(&format!("texts[{index}]"))
+    Error { item: Some(index), ..error.within(&format!("texts[{index}]")) }
 }
 
 impl Pipeline {
@@ -172,6 +172,89 @@ impl Pipeline {
             })
         })?;
         Ok(groups.concat())
+    }
+}
+
+/// How to make a batch rectangular.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Padding {
+    /// The length, or that of the longest row.
+    pub length: Option<usize>,
+    /// The length is raised to a multiple of this.
+    pub multiple_of: usize,
+    /// Pad on the left.
+    pub left: bool,
+    /// The id to pad with.
+    pub pad_id: u32,
+}
+
+/// A rectangular batch: one value for every row and column, row by row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Padded {
+    /// The number of columns.
+    pub length: usize,
+    /// The ids.
+    pub ids: Vec<i64>,
+    /// 0 where a row is padded.
+    pub attention_mask: Vec<i64>,
+    /// The type ids; 0 where a row is padded.
+    pub type_ids: Vec<i64>,
+    /// 1 for the template's tokens and where a row is padded.
+    pub special_mask: Vec<i64>,
+}
+
+impl Pipeline {
+    /// Makes a batch rectangular.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Input`] for a row that is longer than the length asked for.
+    pub fn pad(&self, batch: &Batch, padding: Padding) -> Result<Padded> {
+        let longest = (0..batch.len()).map(|row| batch.row_ids(row).len()).max().unwrap_or(0);
+        if let Some(length) = padding.length
+            && longest > length
+        {
+            let row = (0..batch.len()).find(|&row| batch.row_ids(row).len() > length);
+            return Err(Error::input(format!(
+                "A row has {longest} tokens, more than the length {length} to pad to."
+            ))
+            .at(format!("batch[{}]", row.unwrap_or(0)))
+            .value(longest.to_string())
+            .hint("Encode with max_length, or pad to \"longest\"."));
+        }
+        let length = padding.length.unwrap_or(longest).next_multiple_of(padding.multiple_of.max(1));
+        let size = length * batch.len();
+        let mut padded = Padded {
+            length,
+            ids: Vec::with_capacity(size),
+            attention_mask: Vec::with_capacity(size),
+            type_ids: Vec::with_capacity(size),
+            special_mask: Vec::with_capacity(size),
+        };
+        for index in 0..batch.len() {
+            let row = self.row(batch, index);
+            let missing = length - row.ids.len();
+            if padding.left {
+                padded.fill(missing, padding.pad_id);
+            }
+            padded.ids.extend(row.ids.iter().map(|&id| i64::from(id)));
+            padded.attention_mask.extend(std::iter::repeat_n(1, row.ids.len()));
+            padded.type_ids.extend(row.spread(|part| i64::from(part.type_id)));
+            let special = |part: &Part| i64::from(part.source == Source::Template);
+            padded.special_mask.extend(row.spread(special));
+            if !padding.left {
+                padded.fill(missing, padding.pad_id);
+            }
+        }
+        Ok(padded)
+    }
+}
+
+impl Padded {
+    fn fill(&mut self, count: usize, pad_id: u32) {
+        self.ids.extend(std::iter::repeat_n(i64::from(pad_id), count));
+        self.attention_mask.extend(std::iter::repeat_n(0, count));
+        self.type_ids.extend(std::iter::repeat_n(0, count));
+        self.special_mask.extend(std::iter::repeat_n(1, count));
     }
 }
 

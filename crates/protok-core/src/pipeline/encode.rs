@@ -214,7 +214,7 @@ impl Pipeline {
     }
 
     /// Fills the template: `encode` appends the ids of the text with an index.
-    pub(super) fn assemble(
+    pub(crate) fn assemble(
         &self,
         texts: usize,
         options: &EncodeOptions,
@@ -316,7 +316,6 @@ fn shift(mut error: Error, start: usize) -> Error {
         && start > 0
     {
         *position += start;
-        error.location = Some(format!("byte {position}"));
     }
     error
 }

@@ -176,6 +176,13 @@ impl Pipeline {
         }
     }
 
+    /// A token as an encoding shows it: as [`Self::token`], but an added token that is matched in
+    /// the normalized text in the form in which it stands there.
+    #[must_use]
+    pub fn shown(&self, id: u32) -> Option<std::borrow::Cow<'_, str>> {
+        self.added.decoded_form(id).map(Into::into).or_else(|| self.token(id))
+    }
+
     /// The id of a token by its spelling, added tokens first.
     #[must_use]
     pub fn token_id(&self, token: &str) -> Option<u32> {

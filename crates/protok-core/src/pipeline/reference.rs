@@ -1,10 +1,13 @@
 //! The reference path: the same stages one after the other, naive and with alignment.
 //!
 //! It is the oracle of the fast path and what a trace records. Each stage takes the whole
-//! result of the one before; every text carries, byte by byte, where it came from.
+//! result of the one before; every text carries, byte by byte, where it came from. An
+//! [`Observer`] is told what each stage did, as it does it.
 
 use crate::added_tokens::{Phase, Section, SpecialPolicy};
 use crate::error::Result;
+use crate::model::bpe::Observer as ModelObserver;
+use crate::model::bpe::symbols::Symbol;
 use crate::text::aligned::AlignedText;
 
 use super::Pipeline;
@@ -20,6 +23,24 @@ pub struct ReferenceToken {
     pub end: u32,
 }
 
+/// Is told what each stage did, the model included. Every method does nothing unless it is
+/// written.
+pub trait Observer: ModelObserver {
+    /// Stage 1 found an added token that covers bytes of the original.
+    fn added_token(&mut self, _token: ReferenceToken, _phase: Phase) {}
+    /// A section of the original, in bytes, goes to the normalizer.
+    fn section(&mut self, _text: &AlignedText) {}
+    /// Stage 2 took a step that changed the section.
+    fn normalized(&mut self, _step: &'static str, _text: &AlignedText) {}
+    /// Stage 3 cut a piece.
+    fn piece(&mut self, _piece: &AlignedText) {}
+    /// Stage 4 is done with a piece: its tokens, with the bytes of the piece that each covers.
+    fn tokens(&mut self, _tokens: &[Symbol], _piece: &AlignedText) {}
+}
+
+/// Nobody.
+impl Observer for () {}
+
 impl Pipeline {
     /// The tokens of a text, without the template.
     ///
@@ -29,24 +50,30 @@ impl Pipeline {
         &self,
         text: &str,
         policy: &SpecialPolicy,
+        observer: &mut dyn Observer,
     ) -> Result<Vec<ReferenceToken>> {
         let mut tokens = Vec::new();
         let original = AlignedText::new(text, 0);
         for raw in self.sections(text, Phase::Raw, policy)? {
             if let Some(token) = added_token(&original, raw) {
+                observer.added_token(token, Phase::Raw);
                 tokens.push(token);
                 continue;
             }
             let mut normalized = original.slice(raw.start..raw.end);
-            self.normalizer.apply_aligned(&mut normalized)?;
+            observer.section(&normalized);
+            self.normalizer
+                .apply_aligned(&mut normalized, |step, text| observer.normalized(step, text))?;
             for section in self.sections(normalized.text(), Phase::Normalized, policy)? {
                 if let Some(token) = added_token(&normalized, section) {
+                    observer.added_token(token, Phase::Normalized);
                     tokens.push(token);
                     continue;
                 }
                 let text = normalized.slice(section.start..section.end);
                 for piece in self.pre_tokenizer.pieces_aligned(text)? {
-                    self.encode_piece_reference(&piece, policy, &mut tokens)?;
+                    observer.piece(&piece);
+                    self.encode_piece_reference(&piece, policy, observer, &mut tokens)?;
                 }
             }
         }
@@ -66,14 +93,12 @@ impl Pipeline {
         &self,
         piece: &AlignedText,
         policy: &SpecialPolicy,
+        observer: &mut dyn Observer,
         tokens: &mut Vec<ReferenceToken>,
     ) -> Result<()> {
-        let model = match (&self.plain_model, policy) {
-            (Some(plain), policy) if *policy != SpecialPolicy::Parse => plain,
-            _ => &self.model,
-        };
-        let mut symbols = Vec::new();
-        model.encode_reference(piece.text().as_bytes(), &self.vocab, &mut symbols, |_| {})?;
+        let bytes = piece.text().as_bytes();
+        let symbols = self.model_for(policy).encode_reference(bytes, &self.vocab, observer)?;
+        observer.tokens(&symbols, piece);
         tokens.extend(symbols.into_iter().map(|symbol| {
             let (start, end) = piece.span(symbol.start..symbol.end);
             ReferenceToken { id: symbol.id, start, end }

@@ -8,7 +8,7 @@ use crate::spec::{self, SplitBehavior};
 use crate::text::scripts::piece_script;
 use crate::text::unicode::{is_punctuation, is_word};
 
-use super::split::Splitter;
+use super::Splitter;
 
 /// A compiled cut.
 #[derive(Debug)]
@@ -44,6 +44,9 @@ enum Class {
 
 impl Cut {
     /// The cut of a component that neither rewrites the text nor holds others.
+    ///
+    /// # Errors
+    /// As [`Splitter::compile`]; [`crate::ErrorKind::Artifact`] for a length of 0.
     pub(super) fn compile(spec: &spec::PreTokenizer) -> Result<Option<Self>> {
         use spec::PreTokenizer as Spec;
         Ok(Some(match spec {

@@ -14,10 +14,10 @@ use crate::text::alignment::Alignment;
 use crate::text::alphabet;
 use crate::text::edits::Edits;
 
+use super::Splitter;
 use super::cut::Cut;
 pub use super::rewrite::Place;
 use super::rewrite::{Mark, head_after, spelled_length};
-use super::split::Splitter;
 
 /// See the [module](self).
 #[derive(Debug, Default)]

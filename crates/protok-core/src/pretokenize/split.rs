@@ -1,43 +1,170 @@
-//! stub
-use crate::error::{Error, Result};
-use crate::spec::{self, Semantics};
-/// stub
+//! Cutting a text at the matches of a pattern.
+//!
+//! Matches and the gaps between them tile the text; the behaviour says which of them are pieces
+//! and which are joined. A joined piece is known once the span after it is, so cutting is a stream:
+//! no list of matches is made. Linear in the text for every pattern that needs no backtracking.
+
+use crate::error::Result;
+use crate::spec::{self, Pattern, Semantics, SplitBehavior};
+
+use super::scan::Matcher;
+
+/// The pattern that GPT-2's byte-level pre-tokenizer cuts with.
+pub const GPT2_PATTERN: &str =
+    r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
+
+/// Cuts texts; see the [module](self).
 #[derive(Debug)]
-pub struct Matcher(fancy_regex::Regex);
-impl Matcher {
-    /// stub
-    pub fn compile(p: &str, _s: Semantics) -> Result<Self> { Ok(Self(fancy_regex::Regex::new(p).map_err(|e| Error::artifact("", e.to_string()))?)) }
-    /// stub
-    pub fn literal(p: &str) -> Self { Self(fancy_regex::Regex::new(&fancy_regex::escape(p)).expect("x")) }
-    /// stub
-    pub fn for_each_match(&self, text: &str, mut f: impl FnMut(usize, usize)) -> Result<()> {
-        for m in self.0.find_iter(text) { let m = m.map_err(|e| Error::limit(e.to_string()))?; f(m.start(), m.end()); } Ok(())
-    }
+pub struct Splitter {
+    cut: Cut,
+    behavior: SplitBehavior,
+    invert: bool,
 }
-/// stub
+
 #[derive(Debug)]
-pub struct Splitter(Matcher, spec::SplitBehavior, bool);
+enum Cut {
+    At(Matcher),
+    AtDigits,
+}
+
 impl Splitter {
-    /// stub
-    pub fn compile(s: &spec::Split) -> Result<Self> {
-        let m = match &s.pattern { spec::Pattern::String(p) => Matcher::literal(p), spec::Pattern::Regex(p) => Matcher::compile(p, s.semantics)? };
-        Ok(Self(m, s.behavior, s.invert)) }
-    /// stub
-    pub fn gpt2() -> Result<Self> { Ok(Self(Matcher::compile(r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+", Semantics::HuggingFace)?, spec::SplitBehavior::Isolated, false)) }
-    /// stub
-    pub fn digits(d: spec::Digits) -> Self { Self(Matcher::compile(if d.individual_digits {r"\p{N}"} else {r"\p{N}+"}, Semantics::HuggingFace).expect("x"), spec::SplitBehavior::Isolated, false) }
-    /// stub
-    pub fn engine(&self) -> &'static str { "stub" }
-    /// stub
-    pub fn split(&self, text: &str, out: &mut Vec<(usize, usize)>) -> Result<()> {
-        let mut prev = 0; let mut all = vec![];
-        self.0.for_each_match(text, |s, e| { if prev < s { all.push((prev, s, false)); } all.push((s, e, true)); prev = e; })?;
-        if prev < text.len() { all.push((prev, text.len(), false)); }
-        for (s, e, m) in all { if s < e && !(self.1 == spec::SplitBehavior::Removed && m != self.2) { out.push((s, e)); } }
-        Ok(())
+    /// Compiles a split.
+    ///
+    /// # Errors
+    /// As [`Matcher::compile`].
+    pub fn compile(split: &spec::Split) -> Result<Self> {
+        let matcher = match &split.pattern {
+            Pattern::String(text) => Matcher::literal(text),
+            Pattern::Regex(pattern) => Matcher::compile(pattern, split.semantics)
+                .map_err(|error| error.within("pattern"))?,
+        };
+        Ok(Splitter { cut: Cut::At(matcher), behavior: split.behavior, invert: split.invert })
     }
-    /// stub
-    pub fn for_each_piece(&self, text: &str, mut f: impl FnMut(usize, usize) -> Result<()>) -> Result<()> {
-        let mut v = vec![]; self.split(text, &mut v)?; for (s, e) in v { f(s, e)?; } Ok(())
+
+    /// GPT-2's cut.
+    ///
+    /// # Errors
+    /// Never, in fact.
+    pub fn gpt2() -> Result<Self> {
+        let matcher = Matcher::compile(GPT2_PATTERN, Semantics::HuggingFace)?;
+        Ok(Splitter { cut: Cut::At(matcher), behavior: SplitBehavior::Isolated, invert: false })
+    }
+
+    /// Cuts numeric characters out, one by one or run by run.
+    #[must_use]
+    pub fn digits(digits: spec::Digits) -> Self {
+        let behavior = match digits.individual_digits {
+            true => SplitBehavior::Isolated,
+            false => SplitBehavior::Contiguous,
+        };
+        Splitter { cut: Cut::AtDigits, behavior, invert: false }
+    }
+
+    /// Which engine finds the matches: see [`Matcher::engine`], or `"digits"`.
+    #[must_use]
+    pub fn engine(&self) -> &'static str {
+        match &self.cut {
+            Cut::At(matcher) => matcher.engine(),
+            Cut::AtDigits => "digits",
+        }
+    }
+
+    /// Appends the start and end of each piece.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Limit`] if the search reaches its bound.
+    pub fn split(&self, text: &str, out: &mut Vec<(usize, usize)>) -> Result<()> {
+        self.for_each_piece(text, |start, end| {
+            out.push((start, end));
+            Ok(())
+        })
+    }
+
+    /// Calls `report` with the start and end of each piece, in order. No piece is empty.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Limit`] if the search reaches its bound, and what `report` returns.
+    #[inline]
+    pub fn for_each_piece(
+        &self,
+        text: &str,
+        mut report: impl FnMut(usize, usize) -> Result<()>,
+    ) -> Result<()> {
+        let mut report = |start, end| if start < end { report(start, end) } else { Ok(()) };
+        match self.behavior {
+            SplitBehavior::Isolated => self.for_each_span(text, |start, end, _| report(start, end)),
+            SplitBehavior::Removed => {
+                self.for_each_span(
+                    text,
+                    |start, end, is_match| {
+                        if is_match { Ok(()) } else { report(start, end) }
+                    },
+                )
+            }
+            behavior => {
+                let mut last: Option<(usize, usize, bool)> = None;
+                self.for_each_span(text, |start, end, is_match| {
+                    let joined = match (last, behavior) {
+                        (None, _) => None,
+                        (Some((first, _, was_match)), SplitBehavior::Contiguous) => {
+                            (was_match == is_match).then_some(first)
+                        }
+                        (Some((first, _, was_match)), SplitBehavior::MergedWithPrevious) => {
+                            (is_match && !was_match).then_some(first)
+                        }
+                        (Some((first, _, was_match)), _) => {
+                            (was_match && !is_match).then_some(first)
+                        }
+                    };
+                    match (joined, last) {
+                        (Some(first), _) => last = Some((first, end, is_match)),
+                        (None, previous) => {
+                            last = Some((start, end, is_match));
+                            if let Some((start, end, _)) = previous {
+                                report(start, end)?;
+                            }
+                        }
+                    }
+                    Ok(())
+                })?;
+                last.map_or(Ok(()), |(start, end, _)| report(start, end))
+            }
+        }
+    }
+
+    /// Calls `report` with each match and each gap, and whether it is a match (or a gap, if
+    /// inverted). Matches may be empty.
+    #[inline]
+    fn for_each_span(
+        &self,
+        text: &str,
+        mut report: impl FnMut(usize, usize, bool) -> Result<()>,
+    ) -> Result<()> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        let mut done = 0;
+        match &self.cut {
+            Cut::At(matcher) => {
+                let mut matches = matcher.matches(text);
+                while let Some((start, end)) = matches.next_match()? {
+                    if done < start {
+                        report(done, start, self.invert)?;
+                    }
+                    report(start, end, !self.invert)?;
+                    done = end;
+                }
+            }
+            Cut::AtDigits => {
+                for (start, c) in text.char_indices().filter(|(_, c)| c.is_numeric()) {
+                    if done < start {
+                        report(done, start, false)?;
+                    }
+                    done = start + c.len_utf8();
+                    report(start, done, true)?;
+                }
+            }
+        }
+        if done < text.len() { report(done, text.len(), self.invert) } else { Ok(()) }
     }
 }

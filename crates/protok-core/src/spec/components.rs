@@ -420,7 +420,7 @@ pub struct TemplateProcessing {
     pub single: Vec<TemplateItem>,
     /// The template for two texts.
     pub pair: Vec<TemplateItem>,
-    /// The control tokens by key, in the order of the file.
+    /// The control tokens, ordered by key.
     pub special_tokens: Vec<(String, TemplateToken)>,
 }
 

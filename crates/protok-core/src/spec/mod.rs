@@ -46,7 +46,7 @@ pub struct Spec {
     pub post_processor: Option<PostProcessor>,
     /// Stage 6.
     pub decoder: Option<Decoder>,
-    /// Stage 1: the added tokens, in the order of the file.
+    /// Stage 1: the added tokens, ordered by id. No two share an id in a `tokenizer.json`.
     pub added_tokens: Vec<AddedToken>,
     /// The truncation stored in the file. It is data to keep, never state: calls decide.
     pub truncation: Option<serde_json::Value>,
@@ -57,7 +57,7 @@ pub struct Spec {
 /// A token that is matched in the text before (or, if `normalized`, after) normalization.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct AddedToken {
-    /// The id that the file gives.
+    /// The id that the original implementation gives it, which need not be the one in the file.
     pub id: u32,
     /// The string that spells it.
     pub content: String,

@@ -1,9 +1,12 @@
 //! A vocabulary as plain data: tokens with ids, in the order of the file.
 
-/// Tokens and their ids, in the order of the file, in one arena.
+/// Tokens and their ids in one arena.
 ///
-/// Ids may have holes and two entries may share an id; two entries never share a spelling. A
-/// token is bytes: text in most formats, any bytes in a rank file.
+/// Where the file's order has no meaning (a JSON object, a rank file), readers order the entries
+/// by id, so that equal vocabularies are equal lists. Ids may have holes and two entries may
+/// share an id. Two entries never share a spelling, except in a Unigram model, where the last
+/// one with a spelling is the one that text yields. A token is bytes: text in most formats, any
+/// bytes in a rank file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TokenList {
     arena: Vec<u8>,
@@ -17,6 +20,14 @@ pub enum VocabularyError {
     /// All tokens together are longer than 4 GiB.
     TooLarge,
 }
+
+impl std::fmt::Display for VocabularyError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the tokens are longer than 4 GiB together")
+    }
+}
+
+impl std::error::Error for VocabularyError {}
 
 impl TokenList {
     /// An empty list with room for `tokens` entries of `bytes` bytes in all.
@@ -71,6 +82,37 @@ impl TokenList {
     #[must_use]
     pub fn id(&self, index: usize) -> u32 {
         self.ids[index]
+    }
+
+    /// Whether the entries are ordered by id.
+    #[must_use]
+    pub fn is_sorted_by_id(&self) -> bool {
+        self.ids.is_sorted()
+    }
+
+    /// The same entries ordered by id; entries that share an id keep their order.
+    #[must_use]
+    pub fn sorted_by_id(self) -> Self {
+        if self.ids.is_sorted() {
+            return self;
+        }
+        let mut order: Vec<u32> = (0u32..).take(self.len()).collect();
+        order.sort_by_key(|&index| self.ids[index as usize]);
+        self.select(&order)
+    }
+
+    /// The entries at `indices`, in that order.
+    ///
+    /// # Panics
+    /// If an index is out of range or given so often that the text exceeds 4 GiB.
+    #[must_use]
+    pub fn select(&self, indices: &[u32]) -> Self {
+        let mut list = Self::with_capacity(indices.len(), self.arena.len());
+        for &index in indices {
+            let index = index as usize;
+            assert!(list.push(self.bytes(index), self.ids[index]).is_ok(), "text within 4 GiB");
+        }
+        list
     }
 
     /// All entries in order.

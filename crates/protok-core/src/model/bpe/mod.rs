@@ -258,8 +258,8 @@ impl Bpe {
         self.dropout
     }
 
-    /// Appends the tokens of a piece by the reference path, each with the bytes of the piece
-    /// that it covers; `tell` gets every merge.
+    /// The tokens of a piece by the reference path, each with the bytes of the piece that it
+    /// covers.
     ///
     /// # Errors
     /// As [`Self::encode`].
@@ -267,26 +267,35 @@ impl Bpe {
         &self,
         piece: &[u8],
         vocab: &Vocab,
-        out: &mut Vec<Symbol>,
-        mut tell: impl FnMut(reference::MergeStep),
-    ) -> Result<()> {
+        observer: &mut dyn Observer,
+    ) -> Result<Vec<Symbol>> {
         if let Some(id) = self.whole.id(piece, vocab) {
-            out.push(Symbol { id, start: 0, end: piece.len() });
-            return Ok(());
+            return Ok(vec![Symbol { id, start: 0, end: piece.len() }]);
         }
-        let before = out.len();
-        self.symbols.all(piece, vocab, out)?;
-        let mut ids: Vec<u32> = out[before..].iter().map(|symbol| symbol.id).collect();
+        let mut symbols = Vec::new();
+        self.symbols.all(piece, vocab, &mut symbols)?;
+        observer.symbols(&symbols);
+        let mut ids: Vec<u32> = symbols.iter().map(|symbol| symbol.id).collect();
         reference::merge_steps(&mut ids, &self.pairs, |step| {
-            let at = before + step.at;
-            out[at].id = step.result;
-            out[at].end = out[at + 1].end;
-            out.remove(at + 1);
-            tell(step);
+            symbols[step.at].id = step.result;
+            symbols[step.at].end = symbols[step.at + 1].end;
+            symbols.remove(step.at + 1);
+            observer.merge(step);
         });
-        Ok(())
+        Ok(symbols)
     }
 }
+
+/// Is told what a model does to a piece. Every method does nothing unless it is written.
+pub trait Observer {
+    /// Merging starts from these symbols.
+    fn symbols(&mut self, _symbols: &[Symbol]) {}
+    /// Two symbols were merged.
+    fn merge(&mut self, _step: reference::MergeStep) {}
+}
+
+/// Nobody.
+impl Observer for () {}
 
 /// Every way to make a token out of two others: the rules of a rank file.
 fn rank_rules(vocab: &Vocab, banned: &FxHashSet<u32>) -> Vec<(u32, u32, u32)> {

@@ -216,7 +216,7 @@ def learn(
 
 
 def _byte_alphabet() -> str:
-    return "".join(_core.BYTE_ALPHABET)
+    return _core.BYTE_ALPHABET
 
 
 def _json(recipe: Recipe, model: Mapping[str, Any]) -> bytes:

@@ -1,0 +1,357 @@
+//! The files beside a tokenizer: which token plays which role, chat templates, and what they
+//! claim about the pipeline.
+//!
+//! Nothing here changes a tokenizer. The tokenizer's own file is the authority; where
+//! `tokenizer_config.json` says something else, [`contradictions`] reports it.
+
+use rustc_hash::FxHashMap;
+
+use super::directory::Files;
+use super::node::{Cursor, Node};
+use crate::error::{Error, Result};
+use crate::spec::{
+    AddedToken, Normalizer, PostProcessor, PreTokenizer, PrependScheme, Spec, TemplateItem,
+};
+
+/// The file with the wrapper's settings.
+pub(super) const CONFIG: &str = "tokenizer_config.json";
+const ROLES: &[&str] = &["bos", "eos", "unk", "sep", "pad", "cls", "mask"];
+
+/// A companion file as a tree.
+pub(super) struct Companion<'a> {
+    name: &'a str,
+    node: Node,
+}
+
+impl<'a> Companion<'a> {
+    pub(super) fn read(files: &Files<'_>, name: &'a str) -> Result<Option<Self>> {
+        let Some(bytes) = files.get(name) else { return Ok(None) };
+        let text = utf8(name, bytes)?;
+        let node = Node::parse(text, name, 0)?;
+        Ok(Some(Self { name, node }))
+    }
+
+    pub(super) fn root(&self) -> Cursor<'_> {
+        Cursor::root(&self.node, self.name)
+    }
+}
+
+/// The text of a file.
+pub(super) fn utf8<'a>(name: &str, bytes: &'a [u8]) -> Result<&'a str> {
+    std::str::from_utf8(bytes).map_err(|error| {
+        Error::artifact(name, format!("Byte {} is not UTF-8.", error.valid_up_to()))
+            .hint("The file may be damaged; fetch it again.")
+    })
+}
+
+/// The spelling of a token that is a string or an object with `content`.
+fn content(cursor: &Cursor<'_>) -> Result<String> {
+    if cursor.is_object() { cursor.need("content")?.string() } else { cursor.string() }
+}
+
+/// The tokens of all roles in one file, the additional ones as `additional`.
+fn roles_of(root: &Cursor<'_>, roles: &mut Vec<(String, String)>) -> Result<()> {
+    let known: Vec<String> = roles.iter().map(|(role, _)| role.clone()).collect();
+    for role in ROLES {
+        if known.iter().any(|name| name == role) {
+            continue;
+        }
+        if let Some(field) = root.present(&format!("{role}_token")) {
+            roles.push(((*role).to_owned(), content(&field)?));
+        }
+    }
+    for name in ["additional_special_tokens", "extra_special_tokens"] {
+        let Some(field) = root.present(name) else { continue };
+        if field.is_array() {
+            for item in field.items()? {
+                let role = ("additional".to_owned(), content(&item)?);
+                if !roles.contains(&role) {
+                    roles.push(role);
+                }
+            }
+        } else {
+            // Roles of a model's own: `{"image_token": "<image>"}`.
+            for (key, item) in field.entries()? {
+                let name = key.strip_suffix("_token").unwrap_or(key);
+                let role = (name.to_owned(), content(&item)?);
+                if !roles.contains(&role) {
+                    roles.push(role);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The roles that the files give: `tokenizer_config.json` first, then `special_tokens_map.json`.
+pub(super) fn roles(files: &Files<'_>) -> Result<Vec<(String, String)>> {
+    let mut roles = Vec::new();
+    for name in [CONFIG, "special_tokens_map.json"] {
+        if let Some(file) = Companion::read(files, name)? {
+            roles_of(&file.root(), &mut roles)?;
+        }
+    }
+    Ok(roles)
+}
+
+/// Further end tokens and the like, which `generation_config.json` gives by id.
+pub(super) fn roles_by_id(
+    files: &Files<'_>,
+    spec: &Spec,
+    roles: &mut Vec<(String, String)>,
+    notes: &mut Vec<String>,
+) -> Result<()> {
+    let Some(file) = Companion::read(files, "generation_config.json")? else { return Ok(()) };
+    let root = file.root();
+    for role in ["bos", "eos", "pad"] {
+        let name = format!("{role}_token_id");
+        let Some(field) = root.present(&name) else { continue };
+        let mut ids = Vec::new();
+        if field.is_array() {
+            for item in field.items()? {
+                ids.push(item.u32()?);
+            }
+        } else {
+            ids.push(field.u32()?);
+        }
+        for id in ids {
+            let added = spec.added_tokens.iter().find(|token| token.id == id);
+            let token = added.map(|token| token.content.clone()).or_else(|| {
+                let (bytes, _) = spec.model.tokens().iter().find(|(_, own)| *own == id)?;
+                std::str::from_utf8(bytes).ok().map(str::to_owned)
+            });
+            let Some(token) = token else {
+                notes.push(format!("{}: no token has the id {id}", field.path()));
+                continue;
+            };
+            let role = (role.to_owned(), token);
+            if !roles.contains(&role) {
+                roles.push(role);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The added tokens of `added_tokens.json` and `added_tokens_decoder`, for formats without any.
+pub(super) fn added_tokens(files: &Files<'_>) -> Result<Vec<AddedToken>> {
+    let mut tokens: Vec<AddedToken> = Vec::new();
+    if let Some(file) = Companion::read(files, CONFIG)?
+        && let Some(table) = file.root().present("added_tokens_decoder")
+    {
+        tokens = decoder_table(&table)?;
+    }
+    if let Some(file) = Companion::read(files, "added_tokens.json")? {
+        for (content, id) in file.root().entries()? {
+            let id = id.u32()?;
+            if !tokens.iter().any(|token| token.content == content) {
+                tokens.push(AddedToken {
+                    id,
+                    content: content.to_owned(),
+                    single_word: false,
+                    lstrip: false,
+                    rstrip: false,
+                    normalized: true,
+                    special: false,
+                });
+            }
+        }
+    }
+    tokens.sort_by_key(|token| token.id);
+    Ok(tokens)
+}
+
+/// `{"50256": {"content": …}}`.
+fn decoder_table(table: &Cursor<'_>) -> Result<Vec<AddedToken>> {
+    table
+        .entries()?
+        .map(|(key, value)| {
+            let id = key.parse().map_err(|_| value.error("The key is not an id."))?;
+            let flag = |name, default| value.present(name).map_or(Ok(default), |f| f.bool());
+            let special = flag("special", false)?;
+            Ok(AddedToken {
+                id,
+                content: value.need("content")?.string()?,
+                single_word: flag("single_word", false)?,
+                lstrip: flag("lstrip", false)?,
+                rstrip: flag("rstrip", false)?,
+                normalized: flag("normalized", !special)?,
+                special,
+            })
+        })
+        .collect()
+}
+
+/// Chat templates by name. A `.jinja` file wins over the same name in `tokenizer_config.json`.
+pub(super) fn chat_templates(
+    files: &Files<'_>,
+    notes: &mut Vec<String>,
+) -> Result<Vec<(String, String)>> {
+    let mut templates: Vec<(String, String)> = Vec::new();
+    for (name, bytes) in files.iter() {
+        let key = if name == "chat_template.jinja" {
+            "default"
+        } else {
+            let file = name
+                .strip_prefix("chat_templates/")
+                .or_else(|| name.strip_prefix("additional_chat_templates/"));
+            match file.and_then(|file| file.strip_suffix(".jinja")) {
+                Some(key) => key,
+                None => continue,
+            }
+        };
+        templates.push((key.to_owned(), utf8(name, bytes)?.to_owned()));
+    }
+    for name in [CONFIG, "chat_template.json"] {
+        let Some(file) = Companion::read(files, name)? else { continue };
+        let root = file.root();
+        let Some(field) = root.present("chat_template") else { continue };
+        let mut found = Vec::new();
+        if field.is_array() {
+            for item in field.items()? {
+                found.push((item.need("name")?.string()?, item.need("template")?.string()?));
+            }
+        } else if field.is_object() {
+            for (key, value) in field.entries()? {
+                found.push((key.to_owned(), value.string()?));
+            }
+        } else {
+            found.push(("default".to_owned(), field.string()?));
+        }
+        for (key, template) in found {
+            match templates.iter().find(|(known, _)| *known == key) {
+                Some((_, known)) if *known != template => notes.push(format!(
+                    "{name}.chat_template: differs from the template {key:?} in a file of its own, \
+                     which is used"
+                )),
+                Some(_) => {}
+                None => templates.push((key, template)),
+            }
+        }
+    }
+    templates.sort_by(|a, b| (a.0 != "default", &a.0).cmp(&(b.0 != "default", &b.0)));
+    Ok(templates)
+}
+
+// ---------------------------------------------------------------------------------------------
+// Contradictions
+
+/// Where `tokenizer_config.json` says something else than the tokenizer does.
+pub(super) fn contradictions(
+    files: &Files<'_>,
+    spec: &Spec,
+    roles: &[(String, String)],
+    notes: &mut Vec<String>,
+) -> Result<()> {
+    let known: FxHashMap<&[u8], u32> = spec
+        .model
+        .tokens()
+        .iter()
+        .chain(spec.added_tokens.iter().map(|token| (token.content.as_bytes(), token.id)))
+        .collect();
+    for (role, token) in roles {
+        if !known.contains_key(token.as_bytes()) {
+            notes.push(format!("{role}: {token:?} is not a token"));
+        }
+    }
+    let Some(file) = Companion::read(files, CONFIG)? else { return Ok(()) };
+    let root = file.root();
+    if let Some(table) = root.present("added_tokens_decoder") {
+        for token in decoder_table(&table)? {
+            compare(&token, spec, notes);
+        }
+    }
+    let flag = |name: &str| root.present(name).and_then(|field| field.bool().ok());
+    for (role, first) in [("bos", true), ("eos", false)] {
+        let Some(wanted) = flag(&format!("add_{role}_token")) else { continue };
+        let token = roles.iter().find(|(name, _)| name == role).map(|(_, token)| token.as_str());
+        let does = token.is_some_and(|token| {
+            spec.post_processor.as_ref().is_some_and(|p| puts(p, token, first))
+        });
+        if wanted != does {
+            let verb = if does { "adds it" } else { "does not add it" };
+            notes.push(format!("{CONFIG}.add_{role}_token: {wanted}, but the tokenizer {verb}"));
+        }
+    }
+    if let Some(wanted) = flag("add_prefix_space")
+        && let Some(does) = spec.pre_tokenizer.as_ref().and_then(prefixes)
+        && wanted != does
+    {
+        notes.push(format!("{CONFIG}.add_prefix_space: {wanted}, but the tokenizer has {does}"));
+    }
+    if let Some(wanted) = flag("do_lower_case") {
+        let does = spec.normalizer.as_ref().is_some_and(lowers);
+        if wanted != does {
+            notes.push(format!("{CONFIG}.do_lower_case: {wanted}, but the tokenizer has {does}"));
+        }
+    }
+    if flag("clean_up_tokenization_spaces") == Some(true) {
+        notes.push(format!(
+            "{CONFIG}.clean_up_tokenization_spaces: tidies decoded text, which the tokenizer itself \
+             does not"
+        ));
+    }
+    Ok(())
+}
+
+fn compare(token: &AddedToken, spec: &Spec, notes: &mut Vec<String>) {
+    let path = format!("{CONFIG}.added_tokens_decoder.{}", token.id);
+    let content = &token.content;
+    match spec.added_tokens.iter().find(|own| own.id == token.id) {
+        Some(own) if own == token => {}
+        Some(own) if own.content == *content => {
+            notes.push(format!("{path}: {content:?} has other flags than in the tokenizer"));
+        }
+        Some(own) => {
+            notes.push(format!("{path}: {content:?}, but the tokenizer has {:?}", own.content));
+        }
+        None => match spec.added_tokens.iter().find(|own| own.content == *content) {
+            Some(own) => {
+                notes.push(format!("{path}: {content:?} has the id {} in the tokenizer", own.id))
+            }
+            None => notes.push(format!("{path}: {content:?} is not added by the tokenizer")),
+        },
+    }
+}
+
+/// Whether the template for one text starts (or ends) with this token.
+fn puts(processor: &PostProcessor, token: &str, first: bool) -> bool {
+    match processor {
+        PostProcessor::Sequence(items) => items.iter().any(|item| puts(item, token, first)),
+        PostProcessor::ByteLevel(_) => false,
+        PostProcessor::Roberta(fields) => {
+            *(if first { &fields.cls.0 } else { &fields.sep.0 }) == token
+        }
+        PostProcessor::Bert(fields) => {
+            *(if first { &fields.cls.0 } else { &fields.sep.0 }) == token
+        }
+        PostProcessor::Template(template) => {
+            let item = if first { template.single.first() } else { template.single.last() };
+            let Some(TemplateItem::SpecialToken { id, .. }) = item else { return false };
+            template.special_tokens.iter().any(|(key, value)| {
+                let end = if first { value.tokens.first() } else { value.tokens.last() };
+                key == id && end.is_some_and(|end| end == token)
+            })
+        }
+    }
+}
+
+/// Whether a blank is put before a text; `None` where the pre-tokenizer has no such setting.
+fn prefixes(pre_tokenizer: &PreTokenizer) -> Option<bool> {
+    match pre_tokenizer {
+        PreTokenizer::Sequence(items) => {
+            items.iter().filter_map(prefixes).reduce(|any, one| any || one)
+        }
+        PreTokenizer::ByteLevel(fields) => Some(fields.add_prefix_space),
+        PreTokenizer::Metaspace(fields) => Some(fields.prepend_scheme != PrependScheme::Never),
+        _ => None,
+    }
+}
+
+fn lowers(normalizer: &Normalizer) -> bool {
+    match normalizer {
+        Normalizer::Sequence(items) => items.iter().any(lowers),
+        Normalizer::Bert(fields) => fields.lowercase,
+        other => *other == Normalizer::Lowercase,
+    }
+}

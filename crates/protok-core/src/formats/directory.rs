@@ -1,0 +1,289 @@
+//! A tokenizer as it lies in a folder: the main file, and what stands beside it.
+//!
+//! Several formats may lie side by side. The first of these that is there is read:
+//!
+//! 1. `tokenizer.json`,
+//! 2. `vocab.json` with `merges.txt`,
+//! 3. a tiktoken rank file.
+//!
+//! Files are told apart by content ([`detect`]), so a rank file called `tokenizer.model` is a
+//! rank file. Roles and chat templates come from the companions; whatever `tokenizer_config.json`
+//! says about the pipeline is compared and reported, never applied, except where the main file
+//! has no pipeline at all (`vocab.json`), which needs the class name.
+
+use std::collections::BTreeMap;
+
+use super::companions::{self, CONFIG, Companion, utf8};
+use super::detect::{Format, LOADABLE, detect};
+use super::hash::sha256_hex;
+use super::vocab_merges::{self, Companions, Family};
+use super::{tiktoken, tokenizer_json};
+use crate::error::{Error, Result};
+use crate::spec::Spec;
+
+/// Files by name, relative to their folder.
+#[derive(Debug, Clone, Default)]
+pub struct Files<'a> {
+    entries: BTreeMap<String, &'a [u8]>,
+}
+
+impl<'a> Files<'a> {
+    /// One file.
+    #[must_use]
+    pub fn single(name: impl Into<String>, bytes: &'a [u8]) -> Self {
+        [(name.into(), bytes)].into_iter().collect()
+    }
+
+    /// Adds a file.
+    pub fn insert(&mut self, name: impl Into<String>, bytes: &'a [u8]) {
+        self.entries.insert(name.into(), bytes);
+    }
+
+    /// The content of a file.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&'a [u8]> {
+        self.entries.get(name).copied()
+    }
+
+    /// All files in the order of their names.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &'a [u8])> {
+        self.entries.iter().map(|(name, bytes)| (name.as_str(), *bytes))
+    }
+}
+
+impl<'a> FromIterator<(String, &'a [u8])> for Files<'a> {
+    fn from_iter<I: IntoIterator<Item = (String, &'a [u8])>>(files: I) -> Self {
+        Self { entries: files.into_iter().collect() }
+    }
+}
+
+/// What the files do not say.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// The published name of a rank file's encoding; the file's hash is checked.
+    pub encoding: Option<String>,
+    /// The pattern of a rank file.
+    pub pattern: Option<String>,
+    /// The special tokens of a rank file.
+    pub special_tokens: Option<Vec<(String, u32)>>,
+    /// The class whose pipeline goes around `vocab.json` and `merges.txt`.
+    pub tokenizer_class: Option<String>,
+}
+
+/// A tokenizer that was read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Artifact {
+    /// The tokenizer.
+    pub spec: Spec,
+    /// The tokens that play a role (`bos`, `eos`, `unk`, `sep`, `pad`, `cls`, `mask`,
+    /// `additional`, or a name of the model's own); a role may have several.
+    pub roles: Vec<(String, String)>,
+    /// The chat templates by name; the main one is `default` and stands first.
+    pub chat_templates: Vec<(String, String)>,
+    /// Where companion files contradict the tokenizer.
+    pub config_notes: Vec<String>,
+    /// What the main file says without effect, or otherwise than it seems.
+    pub notes: Vec<String>,
+    /// The main file's format.
+    pub format: Format,
+    /// The files that were used, with the SHA-256 of each in hex.
+    pub sources: Vec<(String, String)>,
+}
+
+const COMPANIONS: &[&str] = &[
+    CONFIG,
+    "special_tokens_map.json",
+    "generation_config.json",
+    "added_tokens.json",
+    "chat_template.json",
+];
+
+/// Reads a tokenizer.
+///
+/// # Errors
+/// An artifact error that names the file and the place in it.
+pub fn read(files: &Files<'_>, options: &Options) -> Result<Artifact> {
+    let mut found: Vec<(&str, Format)> = Vec::new();
+    let mut first_error = None;
+    for (name, bytes) in files.iter() {
+        if COMPANIONS.contains(&name) || name.ends_with(".jinja") {
+            continue;
+        }
+        match detect(name, bytes) {
+            Ok(format) => found.push((name, format)),
+            Err(error) => {
+                // A damaged main file must not make another one win.
+                if matches!(name, "tokenizer.json" | "vocab.json" | "merges.txt") {
+                    return Err(error);
+                }
+                first_error.get_or_insert(error);
+            }
+        }
+    }
+    let mut used: Vec<&str> = Vec::new();
+    let mut notes = Vec::new();
+    let roles = companions::roles(files)?;
+    let (format, spec) = if let Some(name) = only(&found, Format::TokenizerJson)? {
+        used.push(name);
+        let loaded = tokenizer_json::read(files.get(name).unwrap_or_default())
+            .map_err(|error| in_file(name, error))?;
+        notes = loaded.notes;
+        (Format::TokenizerJson, loaded.spec)
+    } else if let (Some(vocab), Some(merges)) =
+        (only(&found, Format::VocabJson)?, only(&found, Format::Merges)?)
+    {
+        used.extend([vocab, merges]);
+        let (spec, more) = read_vocab_merges(files, vocab, merges, options, &roles)?;
+        notes = more;
+        (Format::VocabJson, spec)
+    } else if let Some(name) = only(&found, Format::TiktokenRanks)? {
+        used.push(name);
+        let companion = only(&found, Format::EncodingJson)?;
+        used.extend(companion);
+        (Format::TiktokenRanks, read_ranks(files, name, companion, options)?)
+    } else {
+        return Err(nothing(&found, first_error));
+    };
+    let mut roles = roles;
+    let mut config_notes = Vec::new();
+    companions::roles_by_id(files, &spec, &mut roles, &mut config_notes)?;
+    let chat_templates = companions::chat_templates(files, &mut config_notes)?;
+    companions::contradictions(files, &spec, &roles, &mut config_notes)?;
+    let sources = files
+        .iter()
+        .filter(|(name, _)| {
+            used.contains(name) || COMPANIONS.contains(name) || name.ends_with(".jinja")
+        })
+        .map(|(name, bytes)| (name.to_owned(), sha256_hex(bytes)))
+        .collect();
+    Ok(Artifact { spec, roles, chat_templates, config_notes, notes, format, sources })
+}
+
+/// Puts the file's name before a place in it.
+fn in_file(name: &str, mut error: Error) -> Error {
+    if name != "tokenizer.json" {
+        error.location = Some(match error.location {
+            Some(place) => format!("{name}: {place}"),
+            None => name.to_owned(),
+        });
+    }
+    error
+}
+
+/// The only file of a format; the one with the customary name if there are several.
+fn only<'n>(found: &[(&'n str, Format)], format: Format) -> Result<Option<&'n str>> {
+    let names: Vec<&str> =
+        found.iter().filter(|(_, own)| *own == format).map(|(name, _)| *name).collect();
+    let customary = format.to_string();
+    match names.as_slice() {
+        [] => Ok(None),
+        [name] => Ok(Some(name)),
+        several if several.contains(&customary.as_str()) => {
+            Ok(several.iter().copied().find(|name| *name == customary))
+        }
+        several => Err(Error::artifact(
+            several[0],
+            format!("There are several files of the format {format}: {}.", several.join(", ")),
+        )
+        .hint("Name the file instead of its folder.")),
+    }
+}
+
+fn nothing(found: &[(&str, Format)], first_error: Option<Error>) -> Error {
+    let main =
+        found.iter().find(|(_, format)| !matches!(format, Format::Config | Format::EncodingJson));
+    match (main, first_error) {
+        (Some((name, Format::VocabJson)), _) => {
+            Error::artifact(*name, "A vocab.json is not a tokenizer without its merges.")
+                .hint("Put merges.txt beside it, or use tokenizer.json.")
+        }
+        (Some((name, Format::Merges)), _) => {
+            Error::artifact(*name, "A merges.txt is not a tokenizer without its vocabulary.")
+                .hint("Put vocab.json beside it, or use tokenizer.json.")
+        }
+        (Some((name, format)), _) => {
+            Error::artifact(*name, format!("There is no reader for a {format} yet."))
+                .hint(LOADABLE)
+                .value(format.to_string())
+        }
+        (None, Some(error)) => error,
+        (None, None) => {
+            Error::artifact(CONFIG, "There is no tokenizer among these files.").hint(LOADABLE)
+        }
+    }
+}
+
+fn read_vocab_merges(
+    files: &Files<'_>,
+    vocab: &str,
+    merges: &str,
+    options: &Options,
+    roles: &[(String, String)],
+) -> Result<(Spec, Vec<String>)> {
+    let config = Companion::read(files, CONFIG)?;
+    let root = config.as_ref().map(Companion::root);
+    let class = match &options.tokenizer_class {
+        Some(class) => Some(class.clone()),
+        None => match root.as_ref().and_then(|root| root.present("tokenizer_class")) {
+            Some(field) => Some(field.string()?),
+            None => None,
+        },
+    };
+    let family = match class {
+        Some(class) => Some(Family::of_class(&class).ok_or_else(|| {
+            Error::artifact(
+                format!("{CONFIG}.tokenizer_class"),
+                format!("The pipeline of {class:?} is not known for vocab.json and merges.txt."),
+            )
+            .hint("Use a folder with a tokenizer.json, which holds the pipeline.")
+            .value(class)
+        })?),
+        None => None,
+    };
+    let prefix = root.as_ref().and_then(|root| root.present("add_prefix_space"));
+    let companions = Companions {
+        roles: roles.to_vec(),
+        added_tokens: companions::added_tokens(files)?,
+        add_prefix_space: prefix.map_or(Ok(false), |field| field.bool())?,
+    };
+    let text = |name| utf8(name, files.get(name).unwrap_or_default());
+    vocab_merges::read(text(vocab)?, text(merges)?, family, &companions)
+}
+
+fn read_ranks(
+    files: &Files<'_>,
+    name: &str,
+    companion: Option<&str>,
+    options: &Options,
+) -> Result<Spec> {
+    let bytes = files.get(name).unwrap_or_default();
+    let ranks = || tiktoken::read_ranks(bytes).map_err(|error| in_file(name, error));
+    if let Some(encoding) = &options.encoding {
+        let named = tiktoken::named(encoding).ok_or_else(|| {
+            let names: Vec<&str> = tiktoken::names().collect();
+            Error::input(format!("{encoding:?} is not a known encoding."))
+                .hint(format!("Known are: {}.", names.join(", ")))
+                .value(encoding.clone())
+        })?;
+        return tiktoken::read_named(bytes, named).map_err(|error| in_file(name, error));
+    }
+    if let Some(pattern) = &options.pattern {
+        let special = options.special_tokens.as_deref().unwrap_or_default();
+        return tiktoken::spec(ranks()?, pattern, special);
+    }
+    if let Some(companion) = companion {
+        let text = utf8(companion, files.get(companion).unwrap_or_default())?;
+        let says = tiktoken::read_companion(text)?;
+        let special = options.special_tokens.as_ref().unwrap_or(&says.special_tokens);
+        let spec = tiktoken::spec(ranks()?, &says.pattern, special)?;
+        if let Some(n_vocab) = says.n_vocab {
+            tiktoken::check_size(&spec, n_vocab)?;
+        }
+        return Ok(spec);
+    }
+    match tiktoken::identify(&sha256_hex(bytes)).and_then(tiktoken::named) {
+        Some(named) => tiktoken::read_named(bytes, named),
+        None => Err(Error::artifact(name, "A rank file has no pattern and no special tokens.")
+            .hint("Give `pattern` and `special_tokens`, or put an encoding.json beside it.")),
+    }
+}

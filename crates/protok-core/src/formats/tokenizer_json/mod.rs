@@ -1,0 +1,36 @@
+//! Hugging Face `tokenizer.json`, version 1.0: the format that protok saves, too.
+//!
+//! [`read`] accepts what `tokenizers` 0.23 accepts, the spellings of its older releases included,
+//! and refuses what it refuses; errors carry the JSON path. What the reference ignores is listed
+//! in [`Loaded::notes`]. Three things it would load are refused here: components written as bare
+//! arrays, a character map or `FixedLength` that makes it panic later, and nothing else.
+//!
+//! ```text
+//! read   whole file ─ top-level fields as raw text ─┬─ components: small tree ─ kind by kind
+//!                                                  └─ model: vocabulary and merges streamed
+//! write  Spec ─ checks that the reader would read the same ─ pretty JSON
+//! ```
+
+mod added_tokens;
+mod decoder;
+mod from_ranks;
+mod kind;
+mod model;
+mod normalizer;
+mod pattern;
+mod post_processor;
+mod pre_tokenizer;
+mod read;
+mod score;
+mod stored;
+pub(crate) mod vocab;
+mod write;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use added_tokens::settle;
+pub use from_ranks::from_ranks;
+pub use read::{Loaded, read};
+pub(crate) use write::components;
+pub use write::write;
