@@ -200,9 +200,7 @@ impl Step {
             Step::Replace { .. } => "Replace",
             Step::Prepend(_) => "Prepend",
             Step::Strip { .. } => "Strip",
-            Step::CleanText | Step::SpaceIdeographs | Step::DropNonspacingMarks => {
-                "BertNormalizer"
-            }
+            Step::CleanText | Step::SpaceIdeographs | Step::DropNonspacingMarks => "BertNormalizer",
             Step::Nmt => "Nmt",
             Step::Charsmap(_) => "Precompiled",
             Step::ByteLevel => "ByteLevel",
