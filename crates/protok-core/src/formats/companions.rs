@@ -109,19 +109,19 @@ pub(super) fn roles_by_id(
         let mut ids = Vec::new();
         if field.is_array() {
             for item in field.items()? {
-                ids.push(item.u32()?);
+                ids.push((item.u32()?, item.path()));
             }
         } else {
-            ids.push(field.u32()?);
+            ids.push((field.u32()?, field.path()));
         }
-        for id in ids {
+        for (id, path) in ids {
             let added = spec.added_tokens.iter().find(|token| token.id == id);
             let token = added.map(|token| token.content.clone()).or_else(|| {
                 let (bytes, _) = spec.model.tokens().iter().find(|(_, own)| *own == id)?;
                 std::str::from_utf8(bytes).ok().map(str::to_owned)
             });
             let Some(token) = token else {
-                notes.push(format!("{}: no token has the id {id}", field.path()));
+                notes.push(format!("{path}: no token has the id {id}"));
                 continue;
             };
             let role = (role.to_owned(), token);

@@ -48,10 +48,10 @@ impl Family {
     /// # Errors
     /// If it could be several.
     pub fn of_vocab(tokens: &TokenList) -> Result<Self> {
-        let index = vocab::index(tokens);
+        let index = vocab::Index::new(tokens);
         let bytes = alphabet::BYTE_TO_CHAR
             .iter()
-            .all(|c| index.contains_key(c.encode_utf8(&mut [0; 4]).as_bytes()));
+            .all(|c| index.get(c.encode_utf8(&mut [0; 4]).as_bytes()).is_some());
         let word_ends = tokens.iter().any(|(token, _)| token.ends_with(b"</w>"));
         if bytes && !word_ends {
             return Ok(Family::Gpt2);
@@ -106,7 +106,7 @@ pub fn read(
 
 /// Lines of two tokens; those that start with `#version` are skipped.
 fn read_merges(text: &str, tokens: &TokenList) -> Result<Vec<(u32, u32)>> {
-    let index = vocab::index(tokens);
+    let index = vocab::Index::new(tokens);
     let mut joiner = vocab::Joiner::new(&index, None);
     let mut merges = Vec::new();
     for (line, number) in text.lines().zip(1..) {
@@ -151,7 +151,7 @@ fn added_tokens(family: Family, companions: &Companions, tokens: &TokenList) -> 
         Family::Clip => &[("bos", "<|startoftext|>"), ("eos", end), ("unk", end), ("pad", end)],
         Family::OpenAiGpt => &[("unk", "<unk>")],
     };
-    let index = vocab::index(tokens);
+    let index = vocab::Index::new(tokens);
     let mut listed: Vec<AddedToken> = Vec::new();
     for (role, default) in defaults {
         let content = companions.role(role, default);
@@ -162,7 +162,7 @@ fn added_tokens(family: Family, companions: &Companions, tokens: &TokenList) -> 
         // before it.
         let mut token = special(content, family != Family::OpenAiGpt && *role != "mask");
         token.lstrip = *role == "mask";
-        token.id = index.get(token.content.as_bytes()).copied().unwrap_or(u32::MAX);
+        token.id = index.get(token.content.as_bytes()).unwrap_or(u32::MAX);
         listed.push(token);
     }
     for token in &companions.added_tokens {

@@ -5,7 +5,8 @@
 //! here, best first. Conditions on what comes next are decided when the next class is read, and so
 //! are matches: a transition with the flag [`MATCH`] says that a match ends *before* the class it
 //! reads, and whatever ranks below that match is dropped. The last flag seen before the list runs
-//! empty is where a backtracking engine would end its match.
+//! empty is where a backtracking engine would end its match. Where the next match begins with the
+//! class that ended the last one, the transition says so, and the class is not read twice.
 //!
 //! Reading a character costs two or three dependent table look-ups. Building costs
 //! O(states x classes x pattern) and is bounded in every dimension; a pattern beyond the bounds goes
@@ -22,7 +23,11 @@ const MAX_WORK: usize = 10_000_000;
 const BLOCK: usize = 256;
 
 /// The flag of a transition before which a match ends.
-pub(super) const MATCH: u32 = 1 << 31;
+const MATCH: u32 = 1 << 31;
+
+/// The flag of a transition after which nothing can match any more. If a match ends right here and
+/// another one can begin with the class just read, the state is the one in which that one goes on.
+const STOP: u32 = 1 << 30;
 
 /// The state in which nothing can match any more.
 pub(super) const DEAD: usize = 0;
@@ -49,7 +54,7 @@ impl ClassDfa {
         let nfa = Nfa::new(node)?;
         let classes = Classes::new(&nfa.sets)?;
         let stride = classes.members.len();
-        let transitions = Determinizer::new(&nfa, &classes).run()?;
+        let mut transitions = Determinizer::new(&nfa, &classes).run()?;
         let (block_of, blocks) = classes.blocks();
         let mut ascii = [0; 128];
         for (c, class) in ascii.iter_mut().enumerate() {
@@ -58,6 +63,7 @@ impl ClassDfa {
         let start = stride;
         let begins = transitions[start..start + stride].iter().map(|&to| to != 0).collect();
         let (idle, idle_states) = idle_states(&transitions, stride);
+        mark_stops(&mut transitions, stride);
         Ok(ClassDfa {
             ascii,
             block_of,
@@ -78,11 +84,10 @@ impl ClassDfa {
         self.start
     }
 
-    /// The state after reading a class, and whether a match ended before it.
+    /// What comes of reading a class.
     #[inline]
-    pub(super) fn step(&self, state: usize, class: usize) -> (usize, bool) {
-        let to = self.transitions[state + class];
-        ((to & !MATCH) as usize, to & MATCH != 0)
+    pub(super) fn step(&self, state: usize, class: usize) -> Step {
+        Step(self.transitions[state + class])
     }
 
     /// The class at a position of UTF-8 text, and how many bytes it takes: none at the end.
@@ -127,6 +132,47 @@ impl ClassDfa {
     pub(super) fn idle_states(&self) -> usize {
         self.idle_states
     }
+}
+
+/// One transition.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Step(u32);
+
+impl Step {
+    /// Whether a match ends before the class that was read.
+    #[inline]
+    pub(super) fn is_match(self) -> bool {
+        self.0 & MATCH != 0
+    }
+
+    /// Whether nothing can match any more.
+    #[inline]
+    pub(super) fn is_stop(self) -> bool {
+        self.0 & STOP != 0
+    }
+
+    /// The state to go on in. After a stop: the state of the next match, begun with the class that
+    /// was read, or [`DEAD`] if it has to be begun by itself.
+    #[inline]
+    pub(super) fn state(self) -> usize {
+        (self.0 & !(MATCH | STOP)) as usize
+    }
+}
+
+/// Sets the flag [`STOP`] and the states of next matches.
+fn mark_stops(transitions: &mut [u32], stride: usize) {
+    let begin = transitions[stride..2 * stride].to_vec();
+    for row in transitions[stride..].chunks_mut(stride) {
+        for (to, &begin) in row.iter_mut().zip(&begin) {
+            match *to {
+                // An empty match is none that could begin here again.
+                MATCH if begin & MATCH == 0 => *to = MATCH | STOP | begin,
+                0 | MATCH => *to |= STOP,
+                _ => {}
+            }
+        }
+    }
+    transitions[..stride].fill(STOP);
 }
 
 /// The states on or between cycles of transitions without a match.

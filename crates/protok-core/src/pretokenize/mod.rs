@@ -10,6 +10,7 @@ mod bracket;
 mod charset;
 mod class_dfa;
 mod cut;
+mod escape;
 mod fallback;
 mod nfa;
 mod parse;

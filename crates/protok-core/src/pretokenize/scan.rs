@@ -117,7 +117,15 @@ impl Matcher {
     #[must_use]
     pub fn matches<'m, 't>(&'m self, text: &'t str) -> Matches<'m, 't> {
         let at = usize::from(text.is_empty());
-        Matches { matcher: self, text, at, last_end: None, overshoot: 0, dead_ends: None }
+        Matches {
+            matcher: self,
+            text,
+            at,
+            last_end: None,
+            overshoot: 0,
+            dead_ends: None,
+            begun: None,
+        }
     }
 
     /// Calls `report` with the start and end of each match.
@@ -158,6 +166,8 @@ pub struct Matches<'m, 't> {
     /// How many bytes were read in vain.
     overshoot: usize,
     dead_ends: Option<DeadEnds>,
+    /// Where the match at `at` has been begun already: its state, and the position to read on at.
+    begun: Option<(usize, usize)>,
 }
 
 impl Matches<'_, '_> {
@@ -189,6 +199,13 @@ impl Matches<'_, '_> {
         self.overshoot
     }
 
+    /// Remembers dead ends from the start.
+    #[cfg(test)]
+    pub(super) fn remembering(mut self) -> Self {
+        self.overshoot = usize::MAX / 2;
+        self
+    }
+
     #[inline]
     fn find(&mut self, from: usize) -> Result<Option<(usize, usize)>> {
         let text = self.text;
@@ -206,10 +223,15 @@ impl Matches<'_, '_> {
         let text = self.text.as_bytes();
         let mut at = from;
         loop {
-            let run = match &self.dead_ends {
-                None => run(dfa, text, at),
-                Some(dead_ends) => run_around(dfa, text, at, dead_ends),
+            let run = match (&self.dead_ends, self.begun.take()) {
+                (None, Some((state, next))) => run(dfa, text, state, next),
+                (None, None) => run(dfa, text, dfa.start(), at),
+                (Some(dead_ends), _) => run_around(dfa, text, at, dead_ends),
             };
+            if let Some(begun) = run.begun {
+                self.begun = Some(begun);
+                return Ok(Some((at, run.reached)));
+            }
             let vain = run.reached - run.end.unwrap_or(at);
             self.overshoot += vain;
             if vain > 0 && self.overshoot > FREE_OVERSHOOT * text.len() + FREE_BYTES {
@@ -248,17 +270,21 @@ impl Matches<'_, '_> {
         };
         let mut state = dfa.start();
         let mut at = start;
-        while state != DEAD {
+        loop {
             // Pairs after the last match lead to none: the run saw none before it ended.
-            if run.end.is_none_or(|end| at > end) {
-                if let Some(place) = dfa.idle(state) {
-                    if !dead_ends.insert(place, at) && at > start {
-                        break;
-                    }
-                }
+            if run.end.is_none_or(|end| at > end)
+                && let Some(place) = dfa.idle(state)
+                && !dead_ends.insert(place, at)
+                && at > start
+            {
+                break;
             }
             let (class, width) = dfa.class_at(text, at);
-            state = dfa.step(state, class).0;
+            let step = dfa.step(state, class);
+            if step.is_stop() {
+                break;
+            }
+            state = step.state();
             at += width;
         }
         self.dead_ends = Some(dead_ends);
@@ -278,45 +304,48 @@ struct Run {
     end: Option<usize>,
     /// How far was read.
     reached: usize,
+    /// If the match ends there and the next one begins: the state of that one, and the position
+    /// to read on at.
+    begun: Option<(usize, usize)>,
 }
 
+/// Reads on from a state and position until nothing can match any more.
 #[inline]
-fn run(dfa: &ClassDfa, text: &[u8], start: usize) -> Run {
-    let mut state = dfa.start();
-    let mut at = start;
-    let mut end = None;
+fn run(dfa: &ClassDfa, text: &[u8], mut state: usize, mut at: usize) -> Run {
+    let mut end = usize::MAX;
     loop {
         let (class, width) = dfa.class_at(text, at);
-        let (next, is_match) = dfa.step(state, class);
-        if is_match {
-            end = Some(at);
+        let step = dfa.step(state, class);
+        state = step.state();
+        if step.is_match() {
+            end = at;
         }
-        if next == DEAD {
-            return Run { end, reached: at };
+        if step.is_stop() {
+            let begun = (state != DEAD).then_some((state, at + width));
+            return Run { end: (end != usize::MAX).then_some(end), reached: at, begun };
         }
-        state = next;
         at += width;
     }
 }
 
-/// As [`run`], but never into a dead end.
+/// As [`run`] from a start, but never into a dead end.
 fn run_around(dfa: &ClassDfa, text: &[u8], start: usize, dead_ends: &DeadEnds) -> Run {
     let mut state = dfa.start();
     let mut at = start;
     let mut end = None;
     loop {
         if dfa.idle(state).is_some_and(|place| dead_ends.contains(place, at)) {
-            return Run { end, reached: at };
+            return Run { end, reached: at, begun: None };
         }
         let (class, width) = dfa.class_at(text, at);
-        let (next, is_match) = dfa.step(state, class);
-        if is_match {
+        let step = dfa.step(state, class);
+        if step.is_match() {
             end = Some(at);
         }
-        if next == DEAD {
-            return Run { end, reached: at };
+        if step.is_stop() {
+            return Run { end, reached: at, begun: None };
         }
-        state = next;
+        state = step.state();
         at += width;
     }
 }

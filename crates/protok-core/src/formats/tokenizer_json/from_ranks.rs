@@ -15,8 +15,7 @@
 //! the same step by step. Tokens that no run makes are found only as whole pieces, which
 //! `ignore_merges` does, as tiktoken does.
 
-use rustc_hash::FxHashMap;
-
+use super::vocab::Index;
 use super::{pattern, settle};
 use crate::error::{Error, Result};
 use crate::spec::{
@@ -27,8 +26,6 @@ use crate::text::alphabet;
 
 /// No token of a real rank file has more than a few hundred bytes.
 const LONGEST: usize = 2048;
-
-type Ranks<'a> = FxHashMap<&'a [u8], u32>;
 
 /// The Spec that Hugging Face `tokenizers` reads as the same tokenizer.
 ///
@@ -41,9 +38,9 @@ pub fn from_ranks(spec: &Spec) -> Result<Spec> {
     };
     let regex = pattern::to_oniguruma(source)?;
     let vocab = model.vocab.clone().sorted_by_id();
-    let ranks: Ranks<'_> = vocab.iter().collect();
+    let ranks = Index::new(&vocab);
     for byte in 0..=255u8 {
-        if !ranks.contains_key(&[byte][..]) {
+        if ranks.get(&[byte]).is_none() {
             return Err(refused("model.vocab", &format!("lacks the byte 0x{byte:02X}")));
         }
     }
@@ -63,8 +60,10 @@ pub fn from_ranks(spec: &Spec) -> Result<Spec> {
             ))
             .at("model.vocab"));
         }
-        if let Some(cut) = last_merge(token, &ranks) {
-            merges.push((ranks[&token[..cut]], ranks[&token[cut..]]));
+        if let Some(cut) = last_merge(token, &ranks)
+            && let (Some(left), Some(right)) = (ranks.get(&token[..cut]), ranks.get(&token[cut..]))
+        {
+            merges.push((left, right));
         }
     }
     let (spelled, added_tokens) = place(spec.added_tokens.clone(), spelled)?;
@@ -145,11 +144,11 @@ fn parts(spec: &Spec) -> Result<(&Bpe, &Split)> {
 
 /// Merges the bytes of a token by rank and tells where the halves of the last merge meet.
 /// `None`: the run does not end in the token.
-fn last_merge(token: &[u8], ranks: &Ranks<'_>) -> Option<usize> {
+fn last_merge(token: &[u8], ranks: &Index<'_>) -> Option<usize> {
     let mut starts: Vec<usize> = (0..=token.len()).collect();
     let rank = |starts: &[usize], at: usize| {
         let end = starts.get(at + 2)?;
-        ranks.get(&token[starts[at]..*end]).copied()
+        ranks.get(&token[starts[at]..*end])
     };
     let mut pairs: Vec<Option<u32>> =
         (0..token.len().saturating_sub(1)).map(|at| rank(&starts, at)).collect();
@@ -229,7 +228,11 @@ mod tests {
     #[test]
     fn each_token_has_the_halves_that_its_own_bytes_end_in() {
         let tokens: [&[u8]; 6] = [b"a", b"b", b"ab", b"bab", b"abab", b"bb"];
-        let ranks: Ranks<'_> = tokens.into_iter().zip(0..).collect();
+        let mut list = TokenList::default();
+        for (token, rank) in tokens.into_iter().zip(0..) {
+            list.push(token, rank).unwrap();
+        }
+        let ranks = Index::new(&list);
         assert_eq!(last_merge(b"ab", &ranks), Some(1));
         assert_eq!(last_merge(b"bab", &ranks), Some(1));
         // `ab ab`, though `a bab` would be a split into tokens, too.

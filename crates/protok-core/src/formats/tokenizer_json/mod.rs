@@ -2,8 +2,11 @@
 //!
 //! [`read`] accepts what `tokenizers` 0.23 accepts, the spellings of its older releases included,
 //! and refuses what it refuses; errors carry the JSON path. What the reference ignores is listed
-//! in [`Loaded::notes`]. Three things it would load are refused here: components written as bare
-//! arrays, a character map or `FixedLength` that makes it panic later, and nothing else.
+//! in [`Loaded::notes`]. Patterns are not compiled here, so a bad one is found later.
+//!
+//! A few things that the reference loads are refused: components written as bare arrays, which it
+//! takes for fields in order; `FixedLength` of 0, on which it panics when used; and a model
+//! without `type` whose merges are bad, which it takes for a WordLevel.
 //!
 //! ```text
 //! read   whole file ─ top-level fields as raw text ─┬─ components: small tree ─ kind by kind

@@ -172,10 +172,10 @@ fn bpe(fields: &RawFields<'_>) -> Result<Model> {
     };
     let prefix = fields.optional("continuing_subword_prefix", |field| field.string())?;
     let mut tokens = vocab::stream_map(vocab_text, "model.vocab")?;
-    let mut index = vocab::index(&tokens);
+    let mut index = vocab::Index::new(&tokens);
     if index.len() != tokens.len() || !tokens.is_sorted_by_id() {
         tokens = vocab::keep_last(&tokens).sorted_by_id();
-        index = vocab::index(&tokens);
+        index = vocab::Index::new(&tokens);
     }
     let joiner = vocab::Joiner::new(&index, prefix.as_deref());
     let merges = vocab::read_merges(merges_text, "model.merges", joiner)?;

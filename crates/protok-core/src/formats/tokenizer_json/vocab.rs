@@ -15,12 +15,50 @@ use crate::error::{Error, Result};
 use crate::formats::node::json_error;
 use crate::spec::TokenList;
 
-/// Where a token stands in a vocabulary.
-pub(crate) type Index<'a> = FxHashMap<&'a [u8], u32>;
-
 /// Token to id, for look-ups while merges are read.
-pub(crate) fn index(tokens: &TokenList) -> Index<'_> {
-    tokens.iter().collect()
+///
+/// Most tokens are short, and a look-up costs mostly cache misses, so tokens of up to 15 bytes
+/// stand in the table itself instead of being compared in the vocabulary's arena.
+pub(crate) struct Index<'a> {
+    short: FxHashMap<(u64, u64), u32>,
+    long: FxHashMap<&'a [u8], u32>,
+}
+
+impl<'a> Index<'a> {
+    /// Indexes a vocabulary; of a repeated token the last id counts.
+    pub(crate) fn new(tokens: &'a TokenList) -> Self {
+        let mut index = Self { short: FxHashMap::default(), long: FxHashMap::default() };
+        index.short.reserve(tokens.len());
+        for (token, id) in tokens.iter() {
+            match short(token) {
+                Some(key) => index.short.insert(key, id),
+                None => index.long.insert(token, id),
+            };
+        }
+        index
+    }
+
+    /// The id of a token.
+    pub(crate) fn get(&self, token: &[u8]) -> Option<u32> {
+        match short(token) {
+            Some(key) => self.short.get(&key).copied(),
+            None => self.long.get(token).copied(),
+        }
+    }
+
+    /// The number of different tokens.
+    pub(crate) fn len(&self) -> usize {
+        self.short.len() + self.long.len()
+    }
+}
+
+/// A token of up to 15 bytes with its length, as two integers.
+fn short(token: &[u8]) -> Option<(u64, u64)> {
+    let mut key = [0; 16];
+    key[15] = u8::try_from(token.len()).ok()?;
+    key.get_mut(..15)?.get_mut(..token.len())?.copy_from_slice(token);
+    let (first, second) = key.split_at(8);
+    Some((u64::from_le_bytes(first.try_into().ok()?), u64::from_le_bytes(second.try_into().ok()?)))
 }
 
 /// A string for an error message, cut to a sensible length.
@@ -56,7 +94,7 @@ impl Visitor<'_> for StringInto<'_> {
 /// Reads `{"token": id, …}`, ordered by id. Of a repeated token the last id counts.
 pub(crate) fn read_map(text: &str, path: &str) -> Result<TokenList> {
     let tokens = stream_map(text, path)?;
-    let unique = index(&tokens).len() == tokens.len();
+    let unique = Index::new(&tokens).len() == tokens.len();
     Ok(if unique { tokens.sorted_by_id() } else { keep_last(&tokens).sorted_by_id() })
 }
 
@@ -188,7 +226,7 @@ impl<'a> Joiner<'a> {
         left: &str,
         right: &str,
     ) -> std::result::Result<(u32, u32), String> {
-        let id = |token: &[u8]| self.index.get(token).copied();
+        let id = |token: &[u8]| self.index.get(token);
         let absent = |token: &str| format!("{} is not in the vocabulary", brief(token));
         let left_id = id(left.as_bytes()).ok_or_else(|| absent(left))?;
         let right_id = id(right.as_bytes()).ok_or_else(|| absent(right))?;

@@ -324,7 +324,7 @@ struct VocabText<'a>(&'a TokenList, Vec<u32>);
 
 impl<'a> VocabText<'a> {
     fn new(tokens: &'a TokenList) -> Result<Self> {
-        if vocab::index(tokens).len() != tokens.len() {
+        if vocab::Index::new(tokens).len() != tokens.len() {
             return Err(refused("model.vocab", "has a token twice"));
         }
         let mut order: Vec<u32> = (0u32..).take(tokens.len()).collect();
@@ -354,7 +354,7 @@ impl<'a> MergesText<'a> {
         };
         let by_id: FxHashMap<u32, &str> =
             model.vocab.iter().map(|(token, id)| (id, text(token))).collect();
-        let index = vocab::index(&model.vocab);
+        let index = vocab::Index::new(&model.vocab);
         let mut joiner = vocab::Joiner::new(&index, model.continuing_subword_prefix.as_deref());
         let mut pairs = Vec::with_capacity(merges.len());
         for (at, &(left, right)) in merges.iter().enumerate() {

@@ -4,13 +4,35 @@
 //! joined, until none is left. They differ in what they cost for a piece of n symbols:
 //!
 //! - up to [`SHORT`] symbols: arrays and a scan for the minimum, n·m steps for m merges;
-//! - longer ones: a queue, n log n at worst and close to n in practice (see [`Queue`]).
+//! - up to [`WINDOW`]: a queue, n log n at worst and close to n in practice (see [`Queue`]);
+//! - longer ones: the queue on one window after the other, so that its memory stays in the cache.
+//!
+//! # Why windows are exact
+//!
+//! Call two tokens *compatible* if merging the symbols of both gives just the two. A row of
+//! tokens is the result for a text if and only if all neighbours are compatible. For look at
+//! the first merge that would cross a border between two tokens of the row: until then nothing
+//! crossed any border, so the symbols of these two tokens went through the same merges, in the
+//! same order, as they would alone, and the crossing would happen alone too. The argument needs
+//! nothing of the rules but that the lowest rank, leftmost first, is merged.
+//!
+//! So a text may be cut anywhere, and its parts merged apart, if the tokens on both sides of the
+//! cut are compatible. A window is merged, a border well before its end is chosen, the next
+//! window is merged from there, and the two tokens at the border are checked. If they are not
+//! compatible, an earlier border is tried; if that fails too, a window twice as large.
 
 use super::pairs::{NO_MERGE, Pairs};
+use super::queue::Queue;
 use super::symbols::Symbol;
 
 /// Pieces of up to so many symbols go to the scan.
-pub const SHORT: usize = 48;
+pub const SHORT: usize = 40;
+
+/// Pieces of up to so many symbols go through the queue at once.
+pub const WINDOW: usize = 2048;
+
+/// How far before the end of a window the next one starts.
+const MARGIN: usize = 160;
 
 /// The memory of the merge engines, kept from piece to piece.
 #[derive(Debug, Default)]
@@ -19,20 +41,37 @@ pub struct MergeScratch {
     next: Vec<u32>,
     previous: Vec<u32>,
     queue: Queue,
+    windows: [Vec<u32>; 2],
+    border: Vec<u32>,
 }
 
 /// Merges `symbols` in place.
 pub fn merge(symbols: &mut Vec<u32>, pairs: &Pairs, scratch: &mut MergeScratch) {
     if symbols.len() <= SHORT {
+        scratch.ranks.clear();
+        scratch.ranks.extend(symbols.windows(2).map(|pair| pairs.rank(pair[0], pair[1])));
         merge_short(symbols, pairs, &mut scratch.ranks);
     } else {
-        merge_long(symbols, pairs, scratch);
+        merge_marking(symbols, pairs, scratch);
+        symbols.retain(|&symbol| symbol != NONE);
     }
 }
 
+/// Merges at most [`SHORT`] symbols whose neighbours have the given ranks.
+#[inline]
+pub fn merge_ranked(
+    symbols: &mut Vec<u32>,
+    ranks: impl Iterator<Item = u32>,
+    pairs: &Pairs,
+    scratch: &mut MergeScratch,
+) {
+    scratch.ranks.clear();
+    scratch.ranks.extend(ranks);
+    merge_short(symbols, pairs, &mut scratch.ranks);
+}
+
 fn merge_short(symbols: &mut Vec<u32>, pairs: &Pairs, ranks: &mut Vec<u32>) {
-    ranks.clear();
-    ranks.extend(symbols.windows(2).map(|pair| pairs.rank(pair[0], pair[1])));
+    debug_assert!(symbols.is_empty() || ranks.len() == symbols.len() - 1);
     loop {
         let mut lowest = NO_MERGE;
         let mut at = 0;
@@ -59,11 +98,6 @@ fn merge_short(symbols: &mut Vec<u32>, pairs: &Pairs, ranks: &mut Vec<u32>) {
 
 const NONE: u32 = u32::MAX;
 
-fn merge_long(symbols: &mut Vec<u32>, pairs: &Pairs, scratch: &mut MergeScratch) {
-    merge_marking(symbols, pairs, scratch);
-    symbols.retain(|&symbol| symbol != NONE);
-}
-
 /// Merges symbols that know which bytes they cover.
 pub fn merge_spans(symbols: &mut Vec<Symbol>, pairs: &Pairs, scratch: &mut MergeScratch) {
     if symbols.is_empty() {
@@ -85,7 +119,91 @@ pub fn merge_spans(symbols: &mut Vec<Symbol>, pairs: &Pairs, scratch: &mut Merge
 
 /// Merges at least one symbol; those that were joined to the one before become [`NONE`].
 fn merge_marking(symbols: &mut [u32], pairs: &Pairs, scratch: &mut MergeScratch) {
-    let MergeScratch { ranks, next, previous, queue } = scratch;
+    merge_windows(symbols, WINDOW, MARGIN, pairs, scratch);
+}
+
+/// See the [module](self). `width` and `margin` change what it costs, never the result.
+fn merge_windows(
+    symbols: &mut [u32],
+    width: usize,
+    margin: usize,
+    pairs: &Pairs,
+    scratch: &mut MergeScratch,
+) {
+    let count = symbols.len();
+    if count <= width {
+        merge_queued(symbols, pairs, scratch);
+        return;
+    }
+    let [mut current, mut following] = std::mem::take(&mut scratch.windows);
+    let mut width = width;
+    let mut start = 0;
+    fill_window(&mut current, &symbols[..width], pairs, scratch);
+    'windows: while start + current.len() < count {
+        let mut reach = current.len().saturating_sub(margin);
+        for _ in 0..3 {
+            let reach_in = reach.min(current.len() - 1);
+            let border = (1..=reach_in).rev().find(|&at| current[at] != NONE);
+            let Some(border) = border else { break };
+            let from = start + border;
+            let end = (from + width).min(count);
+            fill_window(&mut following, &symbols[from..end], pairs, scratch);
+            if compatible(&current[..border], &following, &symbols[start..end], pairs, scratch) {
+                symbols[start..from].copy_from_slice(&current[..border]);
+                std::mem::swap(&mut current, &mut following);
+                start = from;
+                continue 'windows;
+            }
+            reach = border / 2;
+        }
+        width *= 2;
+        let end = (start + width).min(count);
+        fill_window(&mut current, &symbols[start..end], pairs, scratch);
+    }
+    symbols[start..].copy_from_slice(&current);
+    scratch.windows = [current, following];
+}
+
+fn fill_window(
+    window: &mut Vec<u32>,
+    symbols: &[u32],
+    pairs: &Pairs,
+    scratch: &mut MergeScratch,
+) {
+    window.clear();
+    window.extend_from_slice(symbols);
+    merge_queued(window, pairs, scratch);
+}
+
+/// Whether the last token of `left` and the first of `right` stay apart when their symbols are
+/// merged together. `symbols` are those of both windows.
+fn compatible(
+    left: &[u32],
+    right: &[u32],
+    symbols: &[u32],
+    pairs: &Pairs,
+    scratch: &mut MergeScratch,
+) -> bool {
+    let border = left.len();
+    let start = (0..border).rev().find(|&at| left[at] != NONE).unwrap_or(0);
+    let length = (1..right.len()).find(|&at| right[at] != NONE).unwrap_or(right.len());
+    let mut both = std::mem::take(&mut scratch.border);
+    both.clear();
+    both.extend_from_slice(&symbols[start..border + length]);
+    merge_queued(&mut both, pairs, scratch);
+    let second = border - start;
+    let apart = both.iter().enumerate().all(|(at, &symbol)| match at {
+        0 => symbol == left[start],
+        _ if at == second => symbol == right[0],
+        _ => symbol == NONE,
+    });
+    scratch.border = both;
+    apart
+}
+
+/// Merges through the queue.
+fn merge_queued(symbols: &mut [u32], pairs: &Pairs, scratch: &mut MergeScratch) {
+    let MergeScratch { ranks, next, previous, queue, .. } = scratch;
     let count = u32::try_from(symbols.len()).unwrap_or(NONE);
     next.clear();
     next.extend(1..count);
@@ -134,94 +252,6 @@ fn merge_marking(symbols: &mut [u32], pairs: &Pairs, scratch: &mut MergeScratch)
     }
 }
 
-/// A queue of (rank, position), lowest first.
-///
-/// In almost every vocabulary the pairs that a merge makes possible rank after it, so what is
-/// pushed is never below what was popped last, and a radix heap (Ahuja et al., "Faster
-/// algorithms for the shortest path problem", 1990) moves each entry a few times only, through
-/// memory in order. An entry that does rank below goes to a small binary heap on the side, and
-/// the lower of the two is popped: the order is exact for any rules.
-#[derive(Debug)]
-struct Queue {
-    /// Bucket 0 holds entries equal to `last`; bucket b those that differ from it first in
-    /// bit b - 1.
-    buckets: Vec<Vec<u64>>,
-    /// One bit for each bucket that is not empty.
-    occupied: u128,
-    last: u64,
-    below: std::collections::BinaryHeap<std::cmp::Reverse<u64>>,
-}
-
-impl Default for Queue {
-    fn default() -> Self {
-        Self {
-            buckets: vec![Vec::new(); 65],
-            occupied: 0,
-            last: 0,
-            below: std::collections::BinaryHeap::new(),
-        }
-    }
-}
-
-/// Buckets larger than this are given back when a piece is done.
-const KEEP: usize = 1 << 16;
-
-impl Queue {
-    fn clear(&mut self) {
-        for bucket in &mut self.buckets {
-            bucket.clear();
-            bucket.shrink_to(KEEP);
-        }
-        self.occupied = 0;
-        self.last = 0;
-        self.below.clear();
-    }
-
-    fn push(&mut self, rank: u32, position: u32) {
-        let entry = u64::from(rank) << 32 | u64::from(position);
-        if entry < self.last {
-            self.below.push(std::cmp::Reverse(entry));
-        } else {
-            self.put(entry);
-        }
-    }
-
-    fn put(&mut self, entry: u64) {
-        let bucket = (64 - (entry ^ self.last).leading_zeros()) as usize;
-        self.buckets[bucket].push(entry);
-        self.occupied |= 1 << bucket;
-    }
-
-    fn pop(&mut self) -> Option<(u32, u32)> {
-        let entry = match self.below.pop() {
-            Some(entry) => entry.0,
-            None => self.pop_radix()?,
-        };
-        Some(((entry >> 32) as u32, entry as u32))
-    }
-
-    fn pop_radix(&mut self) -> Option<u64> {
-        if self.occupied & 1 == 0 {
-            if self.occupied == 0 {
-                return None;
-            }
-            let bucket = self.occupied.trailing_zeros() as usize;
-            self.occupied &= self.occupied - 1;
-            let mut entries = std::mem::take(&mut self.buckets[bucket]);
-            self.last = entries.iter().copied().min().unwrap_or(self.last);
-            for entry in entries.drain(..) {
-                self.put(entry);
-            }
-            self.buckets[bucket] = entries;
-        }
-        let entry = self.buckets[0].pop();
-        if self.buckets[0].is_empty() {
-            self.occupied &= !1;
-        }
-        entry
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::reference;
@@ -245,12 +275,18 @@ mod tests {
             let expected = reference::merge(&symbols, &pairs);
             let mut scratch = MergeScratch::default();
             let mut short = symbols.clone();
-            merge_short(&mut short, &pairs, &mut scratch.ranks);
+            let ranks: Vec<u32> =
+                symbols.windows(2).map(|pair| pairs.rank(pair[0], pair[1])).collect();
+            merge_ranked(&mut short, ranks.into_iter(), &pairs, &mut scratch);
             prop_assert_eq!(&short, &expected);
-            if !symbols.is_empty() {
-                let mut long = symbols;
-                merge_long(&mut long, &pairs, &mut scratch);
-                prop_assert_eq!(&long, &expected);
+            if symbols.is_empty() {
+                return Ok(());
+            }
+            for (width, margin) in [(200, 0), (16, 4), (5, 1), (2, 0)] {
+                let mut long = symbols.clone();
+                merge_windows(&mut long, width, margin, &pairs, &mut scratch);
+                long.retain(|&symbol| symbol != NONE);
+                prop_assert_eq!(&long, &expected, "windows of {}", width);
             }
         }
     }

@@ -9,6 +9,7 @@ pub mod cache;
 pub mod dropout;
 pub mod merge;
 pub mod pairs;
+mod queue;
 pub mod reference;
 pub mod symbols;
 
@@ -21,7 +22,7 @@ use crate::vocab::Vocab;
 
 use cache::{Cache, Key};
 use dropout::Dropout;
-use merge::MergeScratch;
+use merge::{MergeScratch, SHORT};
 use pairs::Pairs;
 use symbols::{Symbol, Symbols, Unit};
 
@@ -34,6 +35,8 @@ pub struct Bpe {
     dropout: f32,
     /// How many bytes of a piece each token covers, where that is certain; else 0.
     lengths: Vec<u32>,
+    /// The rank of every pair of bytes, where pieces are bytes and places do not matter.
+    byte_ranks: Option<Box<[u32]>>,
 }
 
 /// Whether a piece that is a token is taken whole, and where to look it up.
@@ -132,7 +135,9 @@ impl Bpe {
         };
         let symbols = Symbols::compile(spec, unit, vocab, banned);
         let lengths = symbols.lengths(vocab);
-        Ok(Self { pairs, symbols, whole, dropout: spec.dropout.unwrap_or(0.0), lengths })
+        let byte_ranks = symbols.byte_ranks(&pairs);
+        let dropout = spec.dropout.unwrap_or(0.0);
+        Ok(Self { pairs, symbols, whole, dropout, lengths, byte_ranks })
     }
 
     /// Whether any of these tokens can come out of the model.
@@ -188,8 +193,17 @@ impl Bpe {
             scratch.spans.clear();
             self.symbols.all(piece, vocab, &mut scratch.spans)?;
             scratch.symbols.extend(scratch.spans.iter().map(|symbol| symbol.id));
+            merge::merge(&mut scratch.symbols, &self.pairs, &mut scratch.merge);
+        } else if let Some(byte_ranks) = self.byte_ranks.as_deref().filter(|_| piece.len() <= SHORT)
+        {
+            let ranks = piece
+                .windows(2)
+                .map(|pair| byte_ranks[usize::from(pair[0]) << 8 | usize::from(pair[1])]);
+            let merged = &mut scratch.merge;
+            merge::merge_ranked(&mut scratch.symbols, ranks, &self.pairs, merged);
+        } else {
+            merge::merge(&mut scratch.symbols, &self.pairs, &mut scratch.merge);
         }
-        merge::merge(&mut scratch.symbols, &self.pairs, &mut scratch.merge);
         out.extend_from_slice(&scratch.symbols);
         Ok(())
     }

@@ -13,6 +13,8 @@ use crate::spec;
 use crate::text::alphabet;
 use crate::vocab::Vocab;
 
+use super::pairs::Pairs;
+
 /// An initial symbol: a token and the bytes of the piece that it covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Symbol {
@@ -160,6 +162,17 @@ impl Symbols {
             };
         }
         lengths
+    }
+
+    /// The rank of every pair of bytes in the middle of a piece, if a unit is a byte and its place
+    /// does not matter.
+    #[must_use]
+    pub fn byte_ranks(&self, pairs: &Pairs) -> Option<Box<[u32]>> {
+        if self.unit == Unit::Character || !self.prefix.is_empty() || !self.suffix.is_empty() {
+            return None;
+        }
+        let ids = &self.tables[0];
+        Some(ids.iter().flat_map(|&left| ids.iter().map(move |&right| pairs.rank(left, right))).collect())
     }
 
     /// Whether any of these tokens can be a symbol, other than as the unknown token.

@@ -176,6 +176,11 @@ fn random_patterns_match_what_backtracking_finds() {
         let verbatim = Backtracker::verbatim(&pattern).unwrap();
         for text in &texts {
             let matches = all_matches(&matcher, text);
+            let mut remembering = matcher.matches(text).remembering();
+            for &expected in &matches {
+                prop_assert_eq!(remembering.next_match().unwrap(), Some(expected));
+            }
+            prop_assert_eq!(remembering.next_match().unwrap(), None);
             prop_assert_eq!(&matches, &reference(&verbatim, text), "verbatim {} on {:?}", &pattern, text);
             prop_assert_eq!(&matches, &reference(&spelled, text), "spelled {} on {:?}", &pattern, text);
         }

@@ -1,0 +1,272 @@
+//! Whole folders of real files.
+#![allow(clippy::unwrap_used)]
+
+use std::path::{Path, PathBuf};
+
+use protok_core::formats::{self, Artifact, Files, Format, Options, tiktoken, tokenizer_json};
+use protok_core::spec::{AddedToken, Model, Spec};
+
+fn artifacts() -> Option<PathBuf> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/artifacts");
+    if path.is_dir() {
+        return Some(path);
+    }
+    eprintln!("SKIPPED: {} is not there", path.display());
+    None
+}
+
+fn contents(folder: &Path, without: &[&str]) -> Vec<(String, Vec<u8>)> {
+    let mut files: Vec<(String, Vec<u8>)> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .map(|path| {
+            (path.file_name().unwrap().to_str().unwrap().to_owned(), std::fs::read(&path).unwrap())
+        })
+        .filter(|(name, _)| !without.contains(&name.as_str()))
+        .collect();
+    files.sort();
+    files
+}
+
+fn leak(files: &[(String, Vec<u8>)]) -> Files<'static> {
+    // The tests end soon; leaking spares them a lifetime.
+    files
+        .iter()
+        .map(|(name, bytes)| (name.clone(), &*Box::leak(bytes.clone().into_boxed_slice())))
+        .collect()
+}
+
+fn read(folder: &Path, without: &[&str]) -> protok_core::Result<Artifact> {
+    formats::read(&leak(&contents(folder, without)), &Options::default())
+}
+
+fn ids(tokens: &[AddedToken]) -> Vec<(&str, u32)> {
+    tokens.iter().map(|token| (token.content.as_str(), token.id)).collect()
+}
+
+#[test]
+fn old_files_have_the_pipeline_of_the_new_ones() {
+    let Some(root) = artifacts() else { return };
+    for name in ["gpt2", "roberta-robbert-1k", "clip"] {
+        let folder = root.join(name);
+        let new = read(&folder, &[]).unwrap();
+        assert_eq!(new.format, Format::TokenizerJson);
+        let old = read(&folder, &["tokenizer.json"]).unwrap();
+        assert_eq!(old.format, Format::VocabJson);
+        let (mut old, new): (Spec, Spec) = (old.spec, new.spec);
+        assert_eq!(old.normalizer, new.normalizer, "{name}");
+        assert_eq!(old.pre_tokenizer, new.pre_tokenizer, "{name}");
+        assert_eq!(old.post_processor, new.post_processor, "{name}");
+        assert_eq!(old.decoder, new.decoder, "{name}");
+        assert_eq!(ids(&old.added_tokens), ids(&new.added_tokens), "{name}");
+        old.added_tokens.clone_from(&new.added_tokens);
+        assert!(old.model == new.model, "{name}: the model differs");
+        assert!(old == new, "{name}");
+    }
+}
+
+#[test]
+fn rank_files_are_known_by_hash_name_or_companion() {
+    let Some(root) = artifacts() else { return };
+    for (file, name) in [
+        ("r50k_base", "r50k_base"),
+        ("p50k_base", "p50k_base"),
+        ("p50k_base", "p50k_edit"),
+        ("cl100k_base", "cl100k_base"),
+        ("o200k_base", "o200k_base"),
+        ("o200k_base", "o200k_harmony"),
+        ("r50k_base", "gpt2"),
+    ] {
+        let path = format!("{file}.tiktoken");
+        let bytes = std::fs::read(root.join("tiktoken").join(&path)).unwrap();
+        let files = Files::single(path, &bytes);
+        let options = Options { encoding: Some(name.to_owned()), ..Options::default() };
+        let artifact = formats::read(&files, &options).unwrap();
+        let named = tiktoken::named(name).unwrap();
+        if let Some(n_vocab) = named.n_vocab {
+            tiktoken::check_size(&artifact.spec, n_vocab).unwrap();
+        }
+        let alone = formats::read(&files, &Options::default()).unwrap();
+        assert_eq!(alone.spec == artifact.spec, matches!(name, "gpt2") || name == file);
+        assert!(tiktoken::write(&artifact.spec).unwrap() == bytes, "{name}");
+    }
+    // The facts in the code are those of the published file of facts.
+    let facts = std::fs::read(root.join("tiktoken/encodings.json")).unwrap();
+    let facts: serde_json::Value = serde_json::from_slice(&facts).unwrap();
+    for name in tiktoken::names().filter(|name| facts.get(*name).is_some()) {
+        let named = tiktoken::named(name).unwrap();
+        assert_eq!(facts[name]["pat_str"], named.pattern);
+        let special: serde_json::Map<_, _> =
+            named.special_tokens().into_iter().map(|(t, id)| (t, id.into())).collect();
+        let mut theirs = facts[name]["special_tokens"].as_object().unwrap().clone();
+        let mut ours = special;
+        ours.sort_keys();
+        theirs.sort_keys();
+        assert_eq!(ours, theirs, "{name}");
+    }
+    for folder in ["llama3.1", "whisper"] {
+        let artifact = read(&root.join(folder), &["tokenizer.json"]).unwrap();
+        assert_eq!(artifact.format, Format::TiktokenRanks, "{folder}");
+    }
+}
+
+#[test]
+fn rank_vocabularies_become_merge_lists() {
+    let Some(root) = artifacts() else { return };
+    for folder in ["llama3.1", "whisper"] {
+        let artifact = read(&root.join(folder), &["tokenizer.json"]).unwrap();
+        let converted = tokenizer_json::from_ranks(&artifact.spec).unwrap();
+        let written = tokenizer_json::write(&artifact.spec).unwrap();
+        assert!(tokenizer_json::read(&written).unwrap().spec == converted, "{folder}");
+        if folder == "llama3.1" {
+            let published = read(&root.join(folder), &[]).unwrap().spec;
+            let (Model::Bpe(ours), Model::Bpe(theirs)) = (&converted.model, &published.model)
+            else {
+                panic!()
+            };
+            assert!(ours.vocab == theirs.vocab, "{folder}: the vocabulary differs");
+        }
+    }
+    let bytes = std::fs::read(root.join("tiktoken/o200k_base.tiktoken")).unwrap();
+    let harmony = tiktoken::read_named(&bytes, tiktoken::named("o200k_harmony").unwrap()).unwrap();
+    let error = tokenizer_json::from_ranks(&harmony).unwrap_err();
+    assert!(error.what.contains("shares its id"), "{error}");
+}
+
+#[test]
+fn every_folder_is_read_or_says_what_can_be() {
+    let Some(root) = artifacts() else { return };
+    for entry in std::fs::read_dir(&root).unwrap() {
+        let folder = entry.unwrap().path();
+        if !folder.is_dir() {
+            continue;
+        }
+        match read(&folder, &[]) {
+            Ok(artifact) => {
+                println!(
+                    "{folder:?}: {} {:?} templates {:?} sources {}",
+                    artifact.format,
+                    artifact.roles.iter().take(8).collect::<Vec<_>>(),
+                    artifact.chat_templates.iter().map(|(name, _)| name).collect::<Vec<_>>(),
+                    artifact.sources.len()
+                );
+                for note in artifact.config_notes.iter().take(4) {
+                    println!("    {note}");
+                }
+                let before = formats::fingerprint(&artifact.spec).unwrap();
+                if let Ok(written) = tokenizer_json::write(&artifact.spec)
+                    && artifact.format == Format::TokenizerJson
+                {
+                    let after = tokenizer_json::read(&written).unwrap().spec;
+                    assert_eq!(formats::fingerprint(&after).unwrap(), before, "{folder:?}");
+                }
+            }
+            Err(error) => println!("{folder:?}: {error}"),
+        }
+    }
+}
+
+#[test]
+fn companions_give_roles_templates_and_contradictions() {
+    let mut files = Files::default();
+    files.insert(
+        "tokenizer.json",
+        br#"{"added_tokens": [{"id": 1, "content": "<s>", "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": true}],
+            "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true},
+            "model": {"type": "WordLevel", "vocab": {"a": 0, "<s>": 1, "<e>": 2}, "unk_token": "a"}}"#,
+    );
+    files.insert(
+        "tokenizer_config.json",
+        br#"{"bos_token": {"content": "<s>", "lstrip": false}, "eos_token": "<e>", "pad_token": null, "unk_token": "<none>",
+            "additional_special_tokens": ["<s>"], "add_bos_token": true, "add_prefix_space": true, "do_lower_case": true,
+            "chat_template": [{"name": "default", "template": "A"}, {"name": "tool_use", "template": "B"}],
+            "added_tokens_decoder": {"1": {"content": "<s>", "special": true, "lstrip": true}, "9": {"content": "<x>"}}}"#,
+    );
+    files.insert("special_tokens_map.json", br#"{"bos_token": "<other>", "mask_token": "a"}"#);
+    files.insert("generation_config.json", br#"{"eos_token_id": [2, 0, 77], "bos_token_id": 1}"#);
+    files.insert("chat_template.jinja", b"C");
+    files.insert("additional_chat_templates/rag.jinja", b"D");
+    let artifact = formats::read(&files, &Options::default()).unwrap();
+    let pairs = |list: &[(String, String)]| -> Vec<String> {
+        list.iter().map(|(name, value)| format!("{name}={value}")).collect()
+    };
+    assert_eq!(
+        pairs(&artifact.roles),
+        ["bos=<s>", "eos=<e>", "unk=<none>", "additional=<s>", "mask=a", "eos=a"]
+    );
+    assert_eq!(pairs(&artifact.chat_templates), ["default=C", "rag=D", "tool_use=B"]);
+    assert_eq!(artifact.sources.len(), 6);
+    let notes = artifact.config_notes.join("\n");
+    for part in [
+        "eos_token_id[2]: no token has the id 77",
+        "differs from the template \"default\"",
+        "unk: \"<none>\" is not a token",
+        "added_tokens_decoder.1: \"<s>\" has other flags",
+        "added_tokens_decoder.9: \"<x>\" is not added",
+        "add_bos_token: true, but",
+        "add_prefix_space: true, but",
+        "do_lower_case: true, but",
+    ] {
+        assert!(notes.contains(part), "{part} is not in\n{notes}");
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_named() {
+    let read = |files: &[(&str, &'static [u8])]| {
+        let files = files.iter().map(|(name, bytes)| ((*name).to_owned(), *bytes)).collect();
+        formats::read(&files, &Options::default()).unwrap_err()
+    };
+    let error = read(&[("model.gguf", b"GGUF\x03")]);
+    assert!(error.what.contains("GGUF") && error.hint.unwrap().contains("tokenizer.json"));
+    assert_eq!(read(&[("vocab.json", b"{\"a\": 0}")]).location.as_deref(), Some("vocab.json"));
+    assert_eq!(read(&[("merges.txt", b"a b\n")]).location.as_deref(), Some("merges.txt"));
+    assert!(read(&[]).what.contains("no tokenizer"));
+    let error = read(&[("tokenizer.json", b"{"), ("x.tiktoken", b"YQ== 0\n")]);
+    assert_eq!(error.location.as_deref(), Some("tokenizer.json"));
+    let error = read(&[("x.tiktoken", b"YQ== 0\n")]);
+    assert!(error.hint.unwrap().contains("encoding.json"));
+    let error = read(&[("a.tiktoken", b"YQ== 0\n"), ("b.tiktoken", b"YQ== 0\n")]);
+    assert!(error.what.contains("several"));
+    let error = read(&[
+        ("vocab.json", b"{\"a\": 0}"),
+        ("merges.txt", b"#version: 1\n"),
+        ("tokenizer_config.json", b"{\"tokenizer_class\": \"Zoo\"}"),
+    ]);
+    assert_eq!(error.location.as_deref(), Some("tokenizer_config.json.tokenizer_class"));
+    let error =
+        read(&[("tokenizer_config.json", b"{\"bos_token\": 3}"), ("tokenizer.json", b"{}")]);
+    assert_eq!(error.location.as_deref(), Some("tokenizer_config.json.bos_token"));
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_files_are_read_or_refused(
+        kind in 0usize..6,
+        bytes in proptest::collection::vec(proptest::arbitrary::any::<u8>(), 0..120),
+        config in proptest::collection::vec(proptest::arbitrary::any::<u8>(), 0..40),
+        at in 0usize..120,
+    ) {
+        let seeds: [(&str, &[u8]); 6] = [
+            ("x", b""),
+            ("tokenizer.model", b"YQ== 0\nYg== 1\nYWI= 2\n"),
+            ("encoding.json", br#"{"pat_str": "a", "special_tokens": {"<x>": 9}, "n_vocab": 4}"#),
+            ("vocab.json", br#"{"a": 0, "b": 1, "ab": 2}"#),
+            ("merges.txt", b"#version: 0.2\na b\n"),
+            ("tokenizer_config.json", br#"{"bos_token": "a", "chat_template": [{"name": "a", "template": "b"}]}"#),
+        ];
+        let mut damaged = seeds[kind].1.to_vec();
+        let at = at.min(damaged.len());
+        damaged.splice(at.., bytes);
+        let mut files: Files<'_> =
+            seeds.iter().map(|(name, bytes)| ((*name).to_owned(), *bytes)).collect();
+        files.insert(seeds[kind].0, &damaged);
+        let _ = formats::detect(seeds[kind].0, &damaged);
+        let _ = formats::read(&files, &Options::default());
+        let class = Options { tokenizer_class: Some("CLIPTokenizer".to_owned()), ..Options::default() };
+        let _ = formats::read(&files, &class);
+        files.insert("generation_config.json", &config);
+        let _ = formats::read(&Files::single("x.tiktoken", &damaged), &Options::default());
+        let _ = formats::read(&files, &Options::default());
+    }
+}
