@@ -107,39 +107,52 @@ impl Pipeline {
                     Ok(())
                 }
                 None => {
-                    let text = &text[section.start..section.end];
-                    self.encode_section(text, policy, sink, out)
+                    let part = &text[section.start..section.end];
+                    self.encode_section(part, start + section.start, policy, sink, out)
                 }
             })
             .map_err(|error| shift(error, start))
     }
 
-    /// Encodes a section without raw added tokens.
+    /// Encodes a section without raw added tokens, which starts at byte `start` of the caller's
+    /// text.
     fn encode_section(
         &self,
         text: &str,
+        start: usize,
         policy: &SpecialPolicy,
         sink: &mut Sink<'_>,
         out: &mut Vec<u32>,
     ) -> Result<()> {
-        let normalized = self.normalizer.apply(text)?;
+        // Few pre-tokenizers care what the start of the text became.
+        let (normalized, alignment) = if start == 0 && self.pre_tokenizer.asks_for_head() {
+            let (normalized, alignment) = self.normalizer.apply_with_alignment(text)?;
+            (normalized, Some(alignment))
+        } else {
+            (self.normalizer.apply(text)?, None)
+        };
         self.added.split(&normalized, Phase::Normalized, policy, |section| match section.token {
             Some(id) => {
                 out.push(id);
                 Ok(())
             }
             None => {
-                let text = &normalized[section.start..section.end];
-                self.encode_pieces(text, policy, sink, out)
+                let range = section.start..section.end;
+                let head = alignment
+                    .as_ref()
+                    .map_or(0, |alignment| alignment.head(&normalized, range.clone()));
+                self.encode_pieces(&normalized[range], head, policy, sink, out)
             }
         })
     }
 
-    /// Encodes normalized text without any added tokens.
+    /// Encodes normalized text without any added tokens, of which `head` bytes come from the
+    /// start of the caller's text.
     #[inline]
     fn encode_pieces(
         &self,
         text: &str,
+        head: usize,
         policy: &SpecialPolicy,
         sink: &mut Sink<'_>,
         out: &mut Vec<u32>,
@@ -148,11 +161,11 @@ impl Pipeline {
         match sink {
             // One loop for each kind of model: nothing is decided for each piece.
             Sink::Cached(scratch) => with_engine!(model, engine => {
-                self.pre_tokenizer.for_each_piece(text, |piece, _, _| {
+                self.pre_tokenizer.for_each_piece(text, head, |piece| {
                     Engine::encode(engine, piece, &self.vocab, scratch, out)
                 })
             }),
-            Sink::Dropout(dropout) => self.pre_tokenizer.for_each_piece(text, |piece, _, _| {
+            Sink::Dropout(dropout) => self.pre_tokenizer.for_each_piece(text, head, |piece| {
                 let symbols = encode_with_dropout(model, piece, &self.vocab, dropout)?;
                 out.extend(symbols.iter().map(|symbol| symbol.id));
                 Ok(())

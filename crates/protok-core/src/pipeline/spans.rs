@@ -130,12 +130,16 @@ impl Pipeline {
                 walk.word += 1;
                 return Ok(());
             }
-            self.pre_tokenizer.for_each_piece(part, |piece, start, inserted| {
+            let head = if from == 0 && self.pre_tokenizer.asks_for_head() {
+                alignment.head(&normalized, section.start..section.end)
+            } else {
+                0
+            };
+            self.pre_tokenizer.for_each_placed_piece(part, head, |piece, place| {
                 walk.encode(model, self, piece)?;
-                let start = section.start + start;
                 for symbol in &walk.symbols {
-                    let at = start + symbol.start.saturating_sub(inserted);
-                    let end = start + symbol.end.saturating_sub(inserted);
+                    let (at, end) = place.span(symbol.start, symbol.end);
+                    let (at, end) = (section.start + at, section.start + end);
                     walk.spans.tokens.push(TokenSpan {
                         id: symbol.id,
                         normalized: (base + at, base + end),
