@@ -162,7 +162,7 @@ impl Offsets {
         while tokens.get(found).is_some_and(|token| token.place(of).0 == token.place(of).1) {
             found += 1;
         }
-        if !tokens.get(found).is_some_and(|token| token.place(of).0 < end) {
+        if tokens.get(found).is_none_or(|token| token.place(of).0 >= end) {
             return Ok(None);
         }
         Ok(encoding.parts.iter().find_map(|part| {
