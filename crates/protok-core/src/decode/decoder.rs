@@ -5,6 +5,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::spec::{self, Semantics};
 use crate::vocab::Vocab;
 
+use super::sentencepiece::SentencePiece;
 use super::steps::{Step, add_steps, byte_level};
 
 /// What to do with bytes that are not UTF-8.
@@ -52,6 +53,8 @@ enum Kind {
     Bytes { arena: Vec<u8>, spans: Vec<(u32, u32)> },
     /// Steps over token strings.
     Steps(Vec<Step>),
+    /// SentencePiece's rules, which ask what each id is for.
+    SentencePiece(Box<SentencePiece>),
     /// No decoder: tokens with a blank between.
     Blanks,
 }
@@ -73,6 +76,10 @@ impl Decoder {
             None => Kind::Blanks,
             Some(spec::Decoder::ByteLevel(_)) => fixed_bytes(vocab, added, byte_level),
             Some(spec::Decoder::Bytes) => fixed_bytes(vocab, added, <[u8]>::to_vec),
+            Some(spec::Decoder::SentencePiece(spec)) => {
+                let rules = SentencePiece::compile(spec);
+                Kind::SentencePiece(Box::new(rules.map_err(|error| error.within("decoder"))?))
+            }
             Some(spec) => {
                 let mut steps = Vec::new();
                 add_steps(spec, semantics, &mut steps).map_err(|error| error.within("decoder"))?;
@@ -109,6 +116,18 @@ impl Decoder {
             }
             return Ok(bytes);
         }
+        if let Kind::SentencePiece(rules) = &self.kind {
+            let mut run = rules.start(options.errors);
+            for (at, &id) in ids.iter().enumerate() {
+                match (added.get(id), vocab.bytes(id)) {
+                    _ if skipped(id) => {}
+                    (Some(token), _) => run.push_text(token.content.as_bytes()),
+                    (None, Some(piece)) => run.push(id, piece),
+                    (None, None) => refuse_unknown(at, id, vocab, added, options.unknown)?,
+                }
+            }
+            return run.finish();
+        }
         let mut tokens: Vec<Vec<u8>> = Vec::with_capacity(ids.len());
         for (at, &id) in ids.iter().enumerate() {
             match added.decoded_form(id).map(str::as_bytes).or_else(|| vocab.bytes(id)) {
@@ -124,7 +143,7 @@ impl Decoder {
                 }
                 Ok(tokens.concat())
             }
-            Kind::Bytes { .. } | Kind::Blanks => Ok(tokens.join(&b' ')),
+            Kind::Bytes { .. } | Kind::SentencePiece(_) | Kind::Blanks => Ok(tokens.join(&b' ')),
         }
     }
 

@@ -10,6 +10,7 @@
 
 mod clean_up;
 mod decoder;
+mod sentencepiece;
 mod steps;
 
 pub use clean_up::clean_up;

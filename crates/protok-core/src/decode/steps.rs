@@ -1,6 +1,6 @@
 //! The steps of a decoder: each takes token strings to token strings.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::normalize::compile_pattern;
 use crate::pretokenize::Matcher;
 use crate::spec::{self, Semantics};
@@ -55,6 +55,9 @@ pub(super) fn add_steps(
         }
         Spec::ByteFallback => Step::ByteFallback,
         Spec::Bytes => Step::Fuse,
+        Spec::SentencePiece(_) => {
+            return Err(Error::artifact("", "A SentencePiece decoder stands alone."));
+        }
         Spec::WordPiece(word_piece) => {
             Step::WordPiece { prefix: word_piece.prefix.clone(), cleanup: word_piece.cleanup }
         }
@@ -135,7 +138,7 @@ impl Step {
 }
 
 /// Rewrites the parts of a token that are text.
-fn map_text(token: &mut Vec<u8>, change: impl Fn(&str) -> Result<String>) -> Result<()> {
+pub(super) fn map_text(token: &mut Vec<u8>, change: impl Fn(&str) -> Result<String>) -> Result<()> {
     let mut changed = Vec::with_capacity(token.len());
     for chunk in token.utf8_chunks() {
         changed.extend_from_slice(change(chunk.valid())?.as_bytes());
@@ -179,7 +182,7 @@ fn strip(token: &mut Vec<u8>, content: char, start: usize, stop: usize) {
 }
 
 /// The byte that a `<0xNN>` token stands for.
-fn fallback_byte(token: &[u8]) -> Option<u8> {
+pub(super) fn fallback_byte(token: &[u8]) -> Option<u8> {
     let digits = token.strip_prefix(b"<0x")?.strip_suffix(b">")?;
     if digits.len() != 2 {
         return None;

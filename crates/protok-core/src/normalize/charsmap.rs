@@ -151,17 +151,26 @@ impl Charsmap {
         }
     }
 
+    /// The longest key that starts `text`: its length and what it is replaced by.
+    pub(super) fn longest(&self, text: &str) -> Option<(usize, &str)> {
+        let mut longest = None;
+        self.prefixes(text.as_bytes(), |length, value| {
+            longest = Some((length, value));
+            true
+        });
+        let (length, value) = longest.filter(|&(length, _)| text.is_char_boundary(length))?;
+        let (start, end) = self.replacement(value);
+        Some((length, self.replacements.get(start..end).unwrap_or("")))
+    }
+
     fn replace_longest(&self, text: &str, edits: &mut Edits) {
         let mut at = 0;
         while let Some(c) = text[at..].chars().next() {
-            let mut longest = None;
-            self.prefixes(&text.as_bytes()[at..], |length, value| {
-                longest = Some((length, value));
-                true
-            });
-            match longest.filter(|&(length, _)| text.is_char_boundary(at + length)) {
-                Some((length, value)) => {
-                    self.replace(text, at, at + length, self.replacement(value), edits);
+            match self.longest(&text[at..]) {
+                Some((length, new)) => {
+                    if text[at..at + length] != *new {
+                        edits.replace(at, at + length, new);
+                    }
                     at += length;
                 }
                 None => at += c.len_utf8(),

@@ -9,6 +9,7 @@ mod bert;
 mod charsmap;
 mod forms;
 mod nmt;
+mod sentencepiece;
 
 use std::borrow::Cow;
 
@@ -22,6 +23,7 @@ use crate::text::edits::Edits;
 
 use charsmap::Charsmap;
 pub use forms::Form;
+use sentencepiece::SentencePiece;
 
 /// A compiled normalizer: steps that run one after the other.
 #[derive(Debug, Default)]
@@ -43,6 +45,7 @@ enum Step {
     Nmt,
     Charsmap(Charsmap),
     ByteLevel,
+    SentencePiece(Box<SentencePiece>),
 }
 
 impl Normalizer {
@@ -79,7 +82,8 @@ impl Normalizer {
             | Step::Replace { .. }
             | Step::Prepend(_)
             | Step::Strip { .. }
-            | Step::Charsmap(_) => false,
+            | Step::Charsmap(_)
+            | Step::SentencePiece(_) => false,
         })
     }
 
@@ -173,6 +177,7 @@ fn add_steps(spec: &spec::Normalizer, semantics: Semantics, steps: &mut Vec<Step
             Step::Charsmap(Charsmap::compile(&map.precompiled_charsmap, semantics)?)
         }
         Spec::ByteLevel => Step::ByteLevel,
+        Spec::SentencePiece(spec) => Step::SentencePiece(Box::new(SentencePiece::compile(spec)?)),
     });
     Ok(())
 }
@@ -204,6 +209,7 @@ impl Step {
             Step::Nmt => "Nmt",
             Step::Charsmap(_) => "Precompiled",
             Step::ByteLevel => "ByteLevel",
+            Step::SentencePiece(_) => "SentencePiece",
         }
     }
 
@@ -228,6 +234,7 @@ impl Step {
             Step::Nmt => nmt::clean(text, edits),
             Step::Charsmap(map) => map.edits(text, edits),
             Step::ByteLevel => alphabet::spell(text, edits),
+            Step::SentencePiece(rules) => rules.edits(text, edits),
         }
         Ok(())
     }

@@ -33,6 +33,8 @@ pub const DEFAULT_CACHE_BYTES: usize = 4 << 20;
 pub enum ControlReason {
     /// The artifact flags it special.
     Special,
+    /// It is a control piece of the model, which no text spells.
+    Piece,
     /// The caller named it.
     Named,
 }
@@ -43,6 +45,7 @@ impl ControlReason {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Special => "flagged special",
+            Self::Piece => "a control piece of the model",
             Self::Named => "named by the caller of load",
         }
     }
@@ -254,7 +257,10 @@ fn control_tokens(spec: &Spec, named: Option<&[String]>) -> Result<Vec<(u32, Con
             })
             .collect::<Result<_>>()?,
     };
-    control.sort_unstable_by_key(|&(id, _)| id);
+    if named.is_none() {
+        control.extend(spec.model.control_pieces().map(|id| (id, ControlReason::Piece)));
+    }
+    control.sort_by_key(|&(id, _)| id);
     control.dedup_by_key(|entry| entry.0);
     Ok(control)
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Semantics;
+use super::{Semantics, SentencePieceDecoder, SentencePieceNormalizer};
 
 /// A pattern to search for: a literal string or a regular expression.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,6 +74,8 @@ pub enum Normalizer {
     Precompiled(Precompiled),
     /// Maps every byte to a printable character.
     ByteLevel,
+    /// SentencePiece's: a character map and the rules for blanks, in one pass.
+    SentencePiece(SentencePieceNormalizer),
 }
 
 /// See [`Normalizer::Replace`] and [`Decoder::Replace`].
@@ -354,6 +356,8 @@ pub enum Decoder {
     Ctc(CtcDecoder),
     /// The tokens are raw bytes: join them and read UTF-8 (tiktoken).
     Bytes,
+    /// SentencePiece's: word marks, byte tokens, and tokens that have no text.
+    SentencePiece(SentencePieceDecoder),
 }
 
 /// See [`Decoder::Bpe`].

@@ -6,10 +6,12 @@
 
 pub mod components;
 pub mod models;
+pub mod sentencepiece;
 pub mod vocabulary;
 
 pub use components::*;
 pub use models::*;
+pub use sentencepiece::{SentencePieceDecoder, SentencePieceNormalizer};
 pub use vocabulary::{TokenList, VocabularyError};
 
 /// Whose rules a component follows. The same name means different things to different
@@ -31,6 +33,9 @@ pub enum Semantics {
     /// Mistral's `mistral-common`.
     #[serde(rename = "mistral")]
     Mistral,
+    /// RWKV's own tokenizer.
+    #[serde(rename = "rwkv")]
+    Rwkv,
 }
 
 /// The full declarative description of one tokenizer.

@@ -40,6 +40,26 @@ impl Model {
             Model::Bytes(model) => &model.vocab,
         }
     }
+
+    /// What each entry of [`Self::tokens`] is for, in its order; empty where all are normal.
+    #[must_use]
+    pub fn kinds(&self) -> &[PieceKind] {
+        match self {
+            Model::Unigram(model) => &model.kinds,
+            Model::SentencePieceBpe(model) => &model.kinds,
+            Model::SentencePieceWord(model) => &model.kinds,
+            _ => &[],
+        }
+    }
+
+    /// The ids of the control pieces.
+    pub fn control_pieces(&self) -> impl Iterator<Item = u32> + '_ {
+        let kinds = self.kinds().iter().enumerate();
+        let tokens = self.tokens();
+        kinds
+            .filter(|&(place, kind)| *kind == PieceKind::Control && place < tokens.len())
+            .map(|(place, _)| tokens.id(place))
+    }
 }
 
 /// Which pairs merge, and in what order.

@@ -93,6 +93,7 @@ fn check_decoder(decoder: &Decoder) -> Result<()> {
     match decoder {
         Decoder::Sequence(items) => items.iter().try_for_each(check_decoder),
         Decoder::Bytes => Err(refused("decoder", "decodes raw bytes")),
+        Decoder::SentencePiece(_) => Err(refused("decoder", "decodes as SentencePiece does")),
         _ => Ok(()),
     }
 }
@@ -182,6 +183,8 @@ fn normalizer(normalizer: &Normalizer) -> serde_json::Result<Value> {
         Normalizer::Nmt => bare("Nmt"),
         Normalizer::Precompiled(fields) => tagged("Precompiled", fields),
         Normalizer::ByteLevel => bare("ByteLevel"),
+        // Protok's own; `write` refuses its semantics, the canonical form needs its name.
+        Normalizer::SentencePiece(fields) => tagged("SentencePiece", fields),
     }
 }
 
@@ -237,6 +240,7 @@ fn decoder(decoder: &Decoder) -> serde_json::Result<Value> {
         Decoder::Ctc(fields) => tagged("CTC", fields),
         // Protok's own; `write` refuses it, the canonical form needs its name.
         Decoder::Bytes => bare("Bytes"),
+        Decoder::SentencePiece(fields) => tagged("SentencePiece", fields),
     }
 }
 
