@@ -73,7 +73,7 @@ pub struct Companions {
 }
 
 impl Companions {
-    fn role(&self, name: &str, default: &str) -> String {
+    pub(super) fn role(&self, name: &str, default: &str) -> String {
         self.roles
             .iter()
             .find(|(role, _)| role == name)
@@ -122,7 +122,7 @@ fn read_merges(text: &str, tokens: &TokenList) -> Result<Vec<(u32, u32)>> {
     Ok(merges)
 }
 
-fn special(content: String, normalized: bool) -> AddedToken {
+pub(super) fn special(content: String, normalized: bool) -> AddedToken {
     AddedToken {
         id: 0,
         content,
@@ -151,6 +151,23 @@ fn added_tokens(family: Family, companions: &Companions, tokens: &TokenList) -> 
         Family::Clip => &[("bos", "<|startoftext|>"), ("eos", end), ("unk", end), ("pad", end)],
         Family::OpenAiGpt => &[("unk", "<unk>")],
     };
+    numbered(defaults, companions, tokens, |role, content| {
+        // The first GPT's converter makes its tokens literal; RoBERTa's mask takes the blank
+        // before it.
+        let mut token = special(content, family != Family::OpenAiGpt && role != "mask");
+        token.lstrip = role == "mask";
+        token
+    })
+}
+
+/// The tokens of the roles, made by `make`, and the companions' own. Those of the vocabulary have
+/// their ids there; the others are counted on in the order of theirs.
+pub(super) fn numbered(
+    defaults: &[(&str, &str)],
+    companions: &Companions,
+    tokens: &TokenList,
+    make: impl Fn(&str, String) -> AddedToken,
+) -> Vec<AddedToken> {
     let index = vocab::Index::new(tokens);
     let mut listed: Vec<AddedToken> = Vec::new();
     for (role, default) in defaults {
@@ -158,10 +175,7 @@ fn added_tokens(family: Family, companions: &Companions, tokens: &TokenList) -> 
         if listed.iter().any(|token| token.content == content) {
             continue;
         }
-        // The first GPT's converter makes its tokens literal; RoBERTa's mask takes the blank
-        // before it.
-        let mut token = special(content, family != Family::OpenAiGpt && *role != "mask");
-        token.lstrip = *role == "mask";
+        let mut token = make(role, content);
         token.id = index.get(token.content.as_bytes()).unwrap_or(u32::MAX);
         listed.push(token);
     }
@@ -171,7 +185,6 @@ fn added_tokens(family: Family, companions: &Companions, tokens: &TokenList) -> 
             None => listed.push(token.clone()),
         }
     }
-    // Those of the vocabulary have their ids; the others are counted on in the order of theirs.
     listed.sort_by_key(|token| token.id);
     let mut next = u32::try_from(tokens.len()).unwrap_or(u32::MAX);
     for token in listed.iter_mut().filter(|token| token.id == u32::MAX) {
