@@ -53,8 +53,8 @@ impl fmt::Display for Format {
 }
 
 /// What can be loaded, for error messages.
-pub(crate) const LOADABLE: &str =
-    "tokenizer.json, vocab.json with merges.txt, and tiktoken rank files can be loaded.";
+pub(crate) const LOADABLE: &str = "tokenizer.json, vocab.json with merges.txt, tiktoken rank files, SentencePiece models, \
+     tekken.json, vocab.txt and RWKV vocabularies can be loaded.";
 
 /// The format of a file.
 ///

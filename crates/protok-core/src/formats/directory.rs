@@ -4,20 +4,27 @@
 //!
 //! 1. `tokenizer.json`,
 //! 2. `vocab.json` with `merges.txt`,
-//! 3. a tiktoken rank file.
+//! 3. a tiktoken rank file,
+//! 4. `tekken.json`,
+//! 5. a SentencePiece model,
+//! 6. `vocab.txt`,
+//! 7. RWKV's vocabulary,
+//! 8. a GGUF file.
 //!
 //! Files are told apart by content ([`detect`]), so a rank file called `tokenizer.model` is a
 //! rank file. Roles and chat templates come from the companions; whatever `tokenizer_config.json`
 //! says about the pipeline is compared and reported, never applied, except where the main file
-//! has no pipeline at all (`vocab.json`), which needs the class name.
+//! has no pipeline at all (`vocab.json`, `vocab.txt`), which needs the class name and its flags.
 
 use std::collections::BTreeMap;
 
 use super::companions::{self, CONFIG, Companion, utf8};
 use super::detect::{Format, LOADABLE, detect};
 use super::hash::sha256_hex;
+use super::node::Cursor;
 use super::vocab_merges::{self, Companions, Family};
-use super::{tiktoken, tokenizer_json};
+use super::vocab_txt::{self, Flags};
+use super::{rwkv, sentencepiece, tekken, tiktoken, tokenizer_json};
 use crate::error::{Error, Result};
 use crate::spec::Spec;
 
@@ -120,31 +127,16 @@ pub fn read(files: &Files<'_>, options: &Options) -> Result<Artifact> {
             }
         }
     }
-    let mut used: Vec<&str> = Vec::new();
-    let mut notes = Vec::new();
-    let roles = companions::roles(files)?;
-    let (format, spec) = if let Some(name) = only(&found, Format::TokenizerJson)? {
-        used.push(name);
-        let loaded = tokenizer_json::read(files.get(name).unwrap_or_default())
-            .map_err(|error| in_file(name, error))?;
-        notes = loaded.notes;
-        (Format::TokenizerJson, loaded.spec)
-    } else if let (Some(vocab), Some(merges)) =
-        (only(&found, Format::VocabJson)?, only(&found, Format::Merges)?)
-    {
-        used.extend([vocab, merges]);
-        let (spec, more) = read_vocab_merges(files, vocab, merges, options, &roles)?;
-        notes = more;
-        (Format::VocabJson, spec)
-    } else if let Some(name) = only(&found, Format::TiktokenRanks)? {
-        used.push(name);
-        let companion = only(&found, Format::EncodingJson)?;
-        used.extend(companion);
-        (Format::TiktokenRanks, read_ranks(files, name, companion, options)?)
-    } else {
+    let mut roles = companions::roles(files)?;
+    let Some(main) = read_main(files, &found, options, &roles)? else {
         return Err(nothing(&found, first_error));
     };
-    let mut roles = roles;
+    let Main { format, used, spec, notes, roles: own } = main;
+    for (role, token) in own {
+        if !roles.iter().any(|(known, _)| *known == role) {
+            roles.push((role, token));
+        }
+    }
     let mut config_notes = Vec::new();
     companions::roles_by_id(files, &spec, &mut roles, &mut config_notes)?;
     let chat_templates = companions::chat_templates(files, &mut config_notes)?;
@@ -159,12 +151,73 @@ pub fn read(files: &Files<'_>, options: &Options) -> Result<Artifact> {
     Ok(Artifact { spec, roles, chat_templates, config_notes, notes, format, sources })
 }
 
+/// What the main file says.
+struct Main<'n> {
+    format: Format,
+    /// The files that were read.
+    used: Vec<&'n str>,
+    spec: Spec,
+    notes: Vec<String>,
+    /// The roles that the file itself names.
+    roles: Vec<(String, String)>,
+}
+
+/// Reads the first format that is there.
+fn read_main<'n>(
+    files: &Files<'_>,
+    found: &[(&'n str, Format)],
+    options: &Options,
+    roles: &[(String, String)],
+) -> Result<Option<Main<'n>>> {
+    let main = |format, used, spec| Main { format, used, spec, notes: vec![], roles: vec![] };
+    let bytes = |name: &str| files.get(name).unwrap_or_default();
+    let text = |name: &str| utf8(name, files.get(name).unwrap_or_default());
+    if let Some(name) = only(found, Format::TokenizerJson)? {
+        let loaded = tokenizer_json::read(bytes(name)).map_err(|error| in_file(name, error))?;
+        let main = main(Format::TokenizerJson, vec![name], loaded.spec);
+        return Ok(Some(Main { notes: loaded.notes, ..main }));
+    }
+    if let (Some(vocab), Some(merges)) =
+        (only(found, Format::VocabJson)?, only(found, Format::Merges)?)
+    {
+        let (spec, notes) = read_vocab_merges(files, vocab, merges, options, roles)?;
+        return Ok(Some(Main { notes, ..main(Format::VocabJson, vec![vocab, merges], spec) }));
+    }
+    if let Some(name) = only(found, Format::TiktokenRanks)? {
+        let companion = only(found, Format::EncodingJson)?;
+        let spec = read_ranks(files, name, companion, options)?;
+        let used = [name].into_iter().chain(companion).collect();
+        return Ok(Some(main(Format::TiktokenRanks, used, spec)));
+    }
+    if let Some(name) = only(found, Format::Tekken)? {
+        let spec = tekken::read(text(name)?).map_err(|error| in_file(name, error))?;
+        let named = |token: &str| spec.added_tokens.iter().any(|own| own.content == token);
+        let roles = tekken::ROLES.iter().filter(|(_, token)| named(token));
+        let roles = roles.map(|(role, token)| ((*role).to_owned(), (*token).to_owned())).collect();
+        return Ok(Some(Main { roles, ..main(Format::Tekken, vec![name], spec) }));
+    }
+    if let Some(name) = only(found, Format::SentencePiece)? {
+        let loaded = sentencepiece::read(bytes(name)).map_err(|error| in_file(name, error))?;
+        let main = main(Format::SentencePiece, vec![name], loaded.spec);
+        return Ok(Some(Main { roles: loaded.roles, ..main }));
+    }
+    if let Some(name) = only(found, Format::VocabTxt)? {
+        let (spec, notes) = read_vocab_txt(files, name, options, roles)?;
+        return Ok(Some(Main { notes, ..main(Format::VocabTxt, vec![name], spec) }));
+    }
+    if let Some(name) = only(found, Format::RwkvVocab)? {
+        let spec = rwkv::read(text(name)?).map_err(|error| in_file(name, error))?;
+        return Ok(Some(main(Format::RwkvVocab, vec![name], spec)));
+    }
+    Ok(None)
+}
+
 /// Puts the file's name before a place in it.
 fn in_file(name: &str, mut error: Error) -> Error {
     if name != "tokenizer.json" {
         error.location = Some(match error.location {
-            Some(place) => format!("{name}: {place}"),
-            None => name.to_owned(),
+            Some(place) if !place.is_empty() => format!("{name}: {place}"),
+            _ => name.to_owned(),
         });
     }
     error
@@ -222,13 +275,7 @@ fn read_vocab_merges(
 ) -> Result<(Spec, Vec<String>)> {
     let config = Companion::read(files, CONFIG)?;
     let root = config.as_ref().map(Companion::root);
-    let class = match &options.tokenizer_class {
-        Some(class) => Some(class.clone()),
-        None => match root.as_ref().and_then(|root| root.present("tokenizer_class")) {
-            Some(field) => Some(field.string()?),
-            None => None,
-        },
-    };
+    let class = tokenizer_class(root.as_ref(), options)?;
     let family = match class {
         Some(class) => Some(Family::of_class(&class).ok_or_else(|| {
             Error::artifact(
@@ -248,6 +295,43 @@ fn read_vocab_merges(
     };
     let text = |name| utf8(name, files.get(name).unwrap_or_default());
     vocab_merges::read(text(vocab)?, text(merges)?, family, &companions)
+}
+
+/// The class that the caller or `tokenizer_config.json` names.
+fn tokenizer_class(root: Option<&Cursor<'_>>, options: &Options) -> Result<Option<String>> {
+    match (&options.tokenizer_class, root.and_then(|root| root.present("tokenizer_class"))) {
+        (Some(class), _) => Ok(Some(class.clone())),
+        (None, Some(field)) => Ok(Some(field.string()?)),
+        (None, None) => Ok(None),
+    }
+}
+
+fn read_vocab_txt(
+    files: &Files<'_>,
+    name: &str,
+    options: &Options,
+    roles: &[(String, String)],
+) -> Result<(Spec, Vec<String>)> {
+    let config = Companion::read(files, CONFIG)?;
+    let root = config.as_ref().map(Companion::root);
+    if let Some(class) = tokenizer_class(root.as_ref(), options)?
+        && !vocab_txt::is_known_class(&class)
+    {
+        return Err(Error::artifact(
+            format!("{CONFIG}.tokenizer_class"),
+            format!("The pipeline of {class:?} is not known for vocab.txt."),
+        )
+        .hint("Use a folder with a tokenizer.json, which holds the pipeline.")
+        .value(class));
+    }
+    let flags = root.as_ref().map_or(Ok(Flags::default()), Flags::read)?;
+    let companions = Companions {
+        roles: roles.to_vec(),
+        added_tokens: companions::added_tokens(files)?,
+        add_prefix_space: false,
+    };
+    let text = utf8(name, files.get(name).unwrap_or_default())?;
+    vocab_txt::read(text, flags, &companions).map_err(|error| in_file(name, error))
 }
 
 fn read_ranks(

@@ -10,10 +10,14 @@ pub mod detect;
 pub mod directory;
 mod hash;
 pub(crate) mod node;
+pub mod rwkv;
 pub mod save;
+pub mod sentencepiece;
+pub mod tekken;
 pub mod tiktoken;
 pub mod tokenizer_json;
 pub mod vocab_merges;
+pub mod vocab_txt;
 
 pub use canonical::fingerprint;
 pub use detect::{Format, detect};

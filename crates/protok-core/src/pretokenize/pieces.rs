@@ -77,7 +77,7 @@ impl PreTokenizer {
         if let Some(spec) = spec {
             compiled.add(spec).map_err(|error| error.within("pre_tokenizer"))?;
         }
-        if semantics == Semantics::Tiktoken {
+        if matches!(semantics, Semantics::Tiktoken | Semantics::Mistral) {
             compiled.spell();
             compiled.bytes = Some(ByteLevel { add_prefix_space: false, cut: None });
         }

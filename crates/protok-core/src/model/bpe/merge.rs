@@ -23,8 +23,8 @@
 //! times as large, in the end with one.
 
 use super::pairs::{NO_MERGE, Pairs};
-use crate::model::queue::Queue;
 use super::symbols::Symbol;
+use crate::model::queue::Queue;
 
 /// Pieces of up to so many symbols go to the scan.
 pub const SHORT: usize = 40;
@@ -178,12 +178,7 @@ fn try_windows(
     true
 }
 
-fn fill_window(
-    window: &mut Vec<u32>,
-    symbols: &[u32],
-    pairs: &Pairs,
-    scratch: &mut MergeScratch,
-) {
+fn fill_window(window: &mut Vec<u32>, symbols: &[u32], pairs: &Pairs, scratch: &mut MergeScratch) {
     window.clear();
     window.extend_from_slice(symbols);
     merge_queued(window, pairs, scratch);

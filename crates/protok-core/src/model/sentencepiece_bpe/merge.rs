@@ -11,8 +11,8 @@ use std::collections::BinaryHeap;
 use rustc_hash::FxHashMap;
 
 use super::super::bpe::merge::SHORT;
-use super::super::queue::Queue;
 use super::super::bpe::pairs::{NO_MERGE, Pairs};
+use super::super::queue::Queue;
 
 /// Which pairs join.
 #[derive(Debug)]
