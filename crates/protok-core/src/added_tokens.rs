@@ -63,6 +63,8 @@ pub struct AddedTokens {
     normalized_forms: FxHashMap<u32, String>,
     raw: Searches,
     normalized: Searches,
+    /// Only ASCII white space is taken into a match.
+    ascii_space: bool,
 }
 
 /// The search over all tokens of a phase, and over those that are not control tokens.
@@ -119,7 +121,18 @@ impl AddedTokens {
             control: control.clone(),
             normalized_forms,
             tokens,
+            ascii_space: false,
         })
+    }
+
+    /// Takes only ASCII white space into a match, as C's `isspace` has it.
+    #[must_use]
+    pub fn with_ascii_space(self, ascii_space: bool) -> Self {
+        Self { ascii_space, ..self }
+    }
+
+    fn is_space(&self, c: char) -> bool {
+        if self.ascii_space { c == '\u{b}' || c.is_ascii_whitespace() } else { c.is_whitespace() }
     }
 
     /// The added token with an id.
@@ -190,10 +203,10 @@ impl AddedTokens {
                 }
                 self.check(token, start, policy)?;
                 if token.lstrip {
-                    start = text[..start].trim_end().len().max(copied);
+                    start = text[..start].trim_end_matches(|c| self.is_space(c)).len().max(copied);
                 }
                 if token.rstrip {
-                    end = text.len() - text[end..].trim_start().len();
+                    end = text.len() - text[end..].trim_start_matches(|c| self.is_space(c)).len();
                 }
                 if copied < start {
                     report(Section { start: copied, end: start, token: None })?;

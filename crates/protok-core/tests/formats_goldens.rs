@@ -239,3 +239,47 @@ fn rwkv() {
     }
     differences.check("rwkv");
 }
+
+#[test]
+fn gguf() {
+    let texts = inputs();
+    for name in ["llama-spm", "phi-3", "bert-bge", "falcon", "deepseek-coder"] {
+        let records = records(&format!("gguf.{name}.jsonl"));
+        if records.is_empty() {
+            continue;
+        }
+        let file = format!("ggml-vocab-{name}.gguf");
+        let artifact = read("gguf", &[&file]);
+        assert_eq!(artifact.format, Format::Gguf);
+        let pipeline = compile(&artifact);
+        let mut differences = Differences::default();
+        for record in records {
+            let (case, text) = (&record["id"], &texts[record["id"].as_str().unwrap()]);
+            let plain = numbers(&record["ids"]);
+            let parsed = record.get("ids_parse_special").map_or_else(|| plain.clone(), numbers);
+            let found = ids(&pipeline, text, SpecialPolicy::Text);
+            differences.compare(case, "ids", found, plain.clone());
+            let found = ids(&pipeline, text, SpecialPolicy::Parse);
+            differences.compare(case, "ids_parse_special", found, parsed.clone());
+            let decoded = record["decode"].as_str().unwrap().to_owned();
+            differences.compare(case, "decode", decode(&pipeline, &plain, true), decoded.clone());
+            let kept = record.get("decode_parse_special").map_or(decoded, |text| {
+                text.as_str().unwrap().to_owned()
+            });
+            let found = decode(&pipeline, &parsed, false);
+            differences.compare(case, "decode_parse_special", found, kept);
+        }
+        // llama.cpp's own cases beside the file.
+        let path = shared().join("artifacts/gguf").join(&file).display().to_string();
+        let inputs = std::fs::read_to_string(format!("{path}.inp")).unwrap();
+        let outputs = std::fs::read_to_string(format!("{path}.out")).unwrap();
+        let cases: Vec<&str> = inputs.split("\n__ggml_vocab_test__\n").collect();
+        for (text, line) in cases.iter().zip(outputs.lines()) {
+            let expected: Vec<u32> =
+                line.split_whitespace().map(|id| id.parse().unwrap()).collect();
+            let found = ids(&pipeline, text, SpecialPolicy::Text);
+            differences.compare(&Value::from(*text), "own case", found, expected);
+        }
+        differences.check(name);
+    }
+}

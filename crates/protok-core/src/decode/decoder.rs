@@ -5,6 +5,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::spec::{self, Semantics};
 use crate::vocab::Vocab;
 
+use super::llama_cpp;
 use super::sentencepiece::SentencePiece;
 use super::steps::{Step, add_steps, byte_level};
 
@@ -55,6 +56,8 @@ enum Kind {
     Steps(Vec<Step>),
     /// SentencePiece's rules, which ask what each id is for.
     SentencePiece(Box<SentencePiece>),
+    /// llama.cpp's, likewise.
+    LlamaCpp(spec::LlamaCppDecoder),
     /// No decoder: tokens with a blank between.
     Blanks,
 }
@@ -80,6 +83,7 @@ impl Decoder {
                 let rules = SentencePiece::compile(spec);
                 Kind::SentencePiece(Box::new(rules.map_err(|error| error.within("decoder"))?))
             }
+            Some(spec::Decoder::LlamaCpp(rules)) => Kind::LlamaCpp(rules.clone()),
             Some(spec) => {
                 let mut steps = Vec::new();
                 add_steps(spec, semantics, &mut steps).map_err(|error| error.within("decoder"))?;
@@ -128,6 +132,18 @@ impl Decoder {
             }
             return run.finish();
         }
+        if let Kind::LlamaCpp(rules) = &self.kind {
+            let mut run = llama_cpp::Run::new(rules);
+            for (at, &id) in ids.iter().enumerate() {
+                match (added.get(id), vocab.bytes(id)) {
+                    _ if skipped(id) => run.skip(),
+                    (Some(token), _) => run.push_added(&token.content),
+                    (None, Some(token)) => run.push(id, token),
+                    (None, None) => refuse_unknown(at, id, vocab, added, options.unknown)?,
+                }
+            }
+            return Ok(run.finish());
+        }
         let mut tokens: Vec<Vec<u8>> = Vec::with_capacity(ids.len());
         for (at, &id) in ids.iter().enumerate() {
             match added.decoded_form(id).map(str::as_bytes).or_else(|| vocab.bytes(id)) {
@@ -143,7 +159,7 @@ impl Decoder {
                 }
                 Ok(tokens.concat())
             }
-            Kind::Bytes { .. } | Kind::SentencePiece(_) | Kind::Blanks => Ok(tokens.join(&b' ')),
+            Kind::Bytes { .. } | Kind::SentencePiece(_) | Kind::LlamaCpp(_) | Kind::Blanks => Ok(tokens.join(&b' ')),
         }
     }
 

@@ -55,8 +55,8 @@ pub(super) fn add_steps(
         }
         Spec::ByteFallback => Step::ByteFallback,
         Spec::Bytes => Step::Fuse,
-        Spec::SentencePiece(_) => {
-            return Err(Error::artifact("", "A SentencePiece decoder stands alone."));
+        Spec::SentencePiece(_) | Spec::LlamaCpp(_) => {
+            return Err(Error::artifact("", "This decoder stands alone."));
         }
         Spec::WordPiece(word_piece) => {
             Step::WordPiece { prefix: word_piece.prefix.clone(), cleanup: word_piece.cleanup }

@@ -54,7 +54,7 @@ impl fmt::Display for Format {
 
 /// What can be loaded, for error messages.
 pub(crate) const LOADABLE: &str = "tokenizer.json, vocab.json with merges.txt, tiktoken rank files, SentencePiece models, \
-     tekken.json, vocab.txt and RWKV vocabularies can be loaded.";
+     tekken.json, vocab.txt, RWKV vocabularies and GGUF files can be loaded.";
 
 /// The format of a file.
 ///

@@ -24,7 +24,7 @@ use super::hash::sha256_hex;
 use super::node::Cursor;
 use super::vocab_merges::{self, Companions, Family};
 use super::vocab_txt::{self, Flags};
-use super::{rwkv, sentencepiece, tekken, tiktoken, tokenizer_json};
+use super::{gguf, rwkv, sentencepiece, tekken, tiktoken, tokenizer_json};
 use crate::error::{Error, Result};
 use crate::spec::Spec;
 
@@ -131,7 +131,7 @@ pub fn read(files: &Files<'_>, options: &Options) -> Result<Artifact> {
     let Some(main) = read_main(files, &found, options, &roles)? else {
         return Err(nothing(&found, first_error));
     };
-    let Main { format, used, spec, notes, roles: own } = main;
+    let Main { format, used, spec, notes, roles: own, chat_templates: own_templates } = main;
     for (role, token) in own {
         if !roles.iter().any(|(known, _)| *known == role) {
             roles.push((role, token));
@@ -139,7 +139,12 @@ pub fn read(files: &Files<'_>, options: &Options) -> Result<Artifact> {
     }
     let mut config_notes = Vec::new();
     companions::roles_by_id(files, &spec, &mut roles, &mut config_notes)?;
-    let chat_templates = companions::chat_templates(files, &mut config_notes)?;
+    let mut chat_templates = companions::chat_templates(files, &mut config_notes)?;
+    for (name, template) in own_templates {
+        if !chat_templates.iter().any(|(known, _)| *known == name) {
+            chat_templates.push((name, template));
+        }
+    }
     companions::contradictions(files, &spec, &roles, &mut config_notes)?;
     let sources = files
         .iter()
@@ -160,6 +165,8 @@ struct Main<'n> {
     notes: Vec<String>,
     /// The roles that the file itself names.
     roles: Vec<(String, String)>,
+    /// The chat templates in the file itself.
+    chat_templates: Vec<(String, String)>,
 }
 
 /// Reads the first format that is there.
@@ -169,7 +176,10 @@ fn read_main<'n>(
     options: &Options,
     roles: &[(String, String)],
 ) -> Result<Option<Main<'n>>> {
-    let main = |format, used, spec| Main { format, used, spec, notes: vec![], roles: vec![] };
+    let main = |format, used, spec| {
+        let (notes, roles, chat_templates) = (vec![], vec![], vec![]);
+        Main { format, used, spec, notes, roles, chat_templates }
+    };
     let bytes = |name: &str| files.get(name).unwrap_or_default();
     let text = |name: &str| utf8(name, files.get(name).unwrap_or_default());
     if let Some(name) = only(found, Format::TokenizerJson)? {
@@ -208,6 +218,12 @@ fn read_main<'n>(
     if let Some(name) = only(found, Format::RwkvVocab)? {
         let spec = rwkv::read(text(name)?).map_err(|error| in_file(name, error))?;
         return Ok(Some(main(Format::RwkvVocab, vec![name], spec)));
+    }
+    if let Some(name) = only(found, Format::Gguf)? {
+        let gguf::Loaded { spec, roles, chat_templates } =
+            gguf::read(bytes(name)).map_err(|error| in_file(name, error))?;
+        let main = main(Format::Gguf, vec![name], spec);
+        return Ok(Some(Main { roles, chat_templates, ..main }));
     }
     Ok(None)
 }

@@ -8,6 +8,7 @@ pub mod canonical;
 mod companions;
 pub mod detect;
 pub mod directory;
+pub mod gguf;
 mod hash;
 pub(crate) mod node;
 pub mod rwkv;

@@ -45,7 +45,7 @@ pub(super) fn clean_text(text: &str, edits: &mut Edits) {
 
 /// The blocks that BERT takes for ideographs. Two of the later blocks (U+2B820 to U+2B91F, the
 /// start of extension E) are left out, as in the reference.
-fn is_ideograph(c: char) -> bool {
+pub(super) fn is_ideograph(c: char) -> bool {
     matches!(
         c,
         '\u{3400}'..='\u{4dbf}'

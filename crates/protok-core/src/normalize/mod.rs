@@ -8,6 +8,7 @@
 mod bert;
 mod charsmap;
 mod forms;
+mod llama_cpp;
 mod nmt;
 mod sentencepiece;
 
@@ -46,6 +47,7 @@ enum Step {
     Charsmap(Charsmap),
     ByteLevel,
     SentencePiece(Box<SentencePiece>),
+    LlamaCppWords(spec::LlamaCppWords),
 }
 
 impl Normalizer {
@@ -83,7 +85,8 @@ impl Normalizer {
             | Step::Prepend(_)
             | Step::Strip { .. }
             | Step::Charsmap(_)
-            | Step::SentencePiece(_) => false,
+            | Step::SentencePiece(_)
+            | Step::LlamaCppWords(_) => false,
         })
     }
 
@@ -177,6 +180,7 @@ fn add_steps(spec: &spec::Normalizer, semantics: Semantics, steps: &mut Vec<Step
             Step::Charsmap(Charsmap::compile(&map.precompiled_charsmap, semantics)?)
         }
         Spec::ByteLevel => Step::ByteLevel,
+        Spec::LlamaCppWords(rules) => Step::LlamaCppWords(*rules),
         Spec::SentencePiece(spec) => Step::SentencePiece(Box::new(SentencePiece::compile(spec)?)),
     });
     Ok(())
@@ -210,6 +214,7 @@ impl Step {
             Step::Charsmap(_) => "Precompiled",
             Step::ByteLevel => "ByteLevel",
             Step::SentencePiece(_) => "SentencePiece",
+            Step::LlamaCppWords(_) => "LlamaCppWords",
         }
     }
 
@@ -235,6 +240,7 @@ impl Step {
             Step::Charsmap(map) => map.edits(text, edits),
             Step::ByteLevel => alphabet::spell(text, edits),
             Step::SentencePiece(rules) => rules.edits(text, edits),
+            Step::LlamaCppWords(rules) => llama_cpp::words(*rules, text, edits),
         }
         Ok(())
     }

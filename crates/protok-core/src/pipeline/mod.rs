@@ -22,7 +22,7 @@ use crate::model::{self, Model, Scratch};
 use crate::normalize::Normalizer;
 use crate::postprocess::Template;
 use crate::pretokenize::PreTokenizer;
-use crate::spec::Spec;
+use crate::spec::{Semantics, Spec};
 use crate::vocab::Vocab;
 
 /// The cache of each thread, in bytes, where the caller does not say.
@@ -91,7 +91,8 @@ impl Pipeline {
         let pre_tokenizer = PreTokenizer::compile(spec.pre_tokenizer.as_ref(), spec.semantics)?;
         let control = control_tokens(&spec, options.control_tokens.as_deref())?;
         let ids: FxHashSet<u32> = control.iter().map(|&(id, _)| id).collect();
-        let added = AddedTokens::compile(&spec.added_tokens, &ids, &normalizer)?;
+        let added = AddedTokens::compile(&spec.added_tokens, &ids, &normalizer)?
+            .with_ascii_space(spec.semantics == Semantics::LlamaCpp);
 
         let compile = |banned: &FxHashSet<u32>| {
             let bytes = pre_tokenizer.yields_bytes();

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Semantics, SentencePieceDecoder, SentencePieceNormalizer};
+use super::{LlamaCppDecoder, LlamaCppWords, Semantics, SentencePieceDecoder, SentencePieceNormalizer};
 
 /// A pattern to search for: a literal string or a regular expression.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,6 +76,8 @@ pub enum Normalizer {
     ByteLevel,
     /// SentencePiece's: a character map and the rules for blanks, in one pass.
     SentencePiece(SentencePieceNormalizer),
+    /// llama.cpp's words for BERT, each with a mark in front.
+    LlamaCppWords(LlamaCppWords),
 }
 
 /// See [`Normalizer::Replace`] and [`Decoder::Replace`].
@@ -358,6 +360,8 @@ pub enum Decoder {
     Bytes,
     /// SentencePiece's: word marks, byte tokens, and tokens that have no text.
     SentencePiece(SentencePieceDecoder),
+    /// llama.cpp's: what a token reads as depends on what it is for.
+    LlamaCpp(LlamaCppDecoder),
 }
 
 /// See [`Decoder::Bpe`].

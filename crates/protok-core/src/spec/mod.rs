@@ -5,11 +5,13 @@
 //! component names and field names it keeps, so that saving is the reverse of loading.
 
 pub mod components;
+pub mod llama_cpp;
 pub mod models;
 pub mod sentencepiece;
 pub mod vocabulary;
 
 pub use components::*;
+pub use llama_cpp::{LlamaCppDecoder, LlamaCppSpelling, LlamaCppWords};
 pub use models::*;
 pub use sentencepiece::{SentencePieceDecoder, SentencePieceNormalizer};
 pub use vocabulary::{TokenList, VocabularyError};

@@ -94,6 +94,7 @@ fn check_decoder(decoder: &Decoder) -> Result<()> {
         Decoder::Sequence(items) => items.iter().try_for_each(check_decoder),
         Decoder::Bytes => Err(refused("decoder", "decodes raw bytes")),
         Decoder::SentencePiece(_) => Err(refused("decoder", "decodes as SentencePiece does")),
+        Decoder::LlamaCpp(_) => Err(refused("decoder", "decodes as llama.cpp does")),
         _ => Ok(()),
     }
 }
@@ -185,6 +186,7 @@ fn normalizer(normalizer: &Normalizer) -> serde_json::Result<Value> {
         Normalizer::ByteLevel => bare("ByteLevel"),
         // Protok's own; `write` refuses its semantics, the canonical form needs its name.
         Normalizer::SentencePiece(fields) => tagged("SentencePiece", fields),
+        Normalizer::LlamaCppWords(fields) => tagged("LlamaCppWords", fields),
     }
 }
 
@@ -241,6 +243,7 @@ fn decoder(decoder: &Decoder) -> serde_json::Result<Value> {
         // Protok's own; `write` refuses it, the canonical form needs its name.
         Decoder::Bytes => bare("Bytes"),
         Decoder::SentencePiece(fields) => tagged("SentencePiece", fields),
+        Decoder::LlamaCpp(fields) => tagged("LlamaCpp", fields),
     }
 }
 
