@@ -11,6 +11,8 @@
 //!
 //! The search is linear in the text (Aho-Corasick).
 
+mod longest_first;
+
 use aho_corasick::{AhoCorasick, MatchKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -18,6 +20,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::normalize::Normalizer;
 use crate::spec::AddedToken;
 use crate::text::unicode::is_word;
+
+use longest_first::LongestFirst;
 
 /// What to do where a text spells a control token.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -63,8 +67,6 @@ pub struct AddedTokens {
     normalized_forms: FxHashMap<u32, String>,
     raw: Searches,
     normalized: Searches,
-    /// Only ASCII white space is taken into a match.
-    ascii_space: bool,
 }
 
 /// The search over all tokens of a phase, and over those that are not control tokens.
@@ -81,6 +83,8 @@ struct Search {
     automaton: AhoCorasick,
     /// The token of each pattern, as an index into `tokens`.
     tokens: Vec<usize>,
+    /// In its place under llama.cpp's rules.
+    longest_first: Option<LongestFirst>,
 }
 
 impl AddedTokens {
@@ -121,18 +125,21 @@ impl AddedTokens {
             control: control.clone(),
             normalized_forms,
             tokens,
-            ascii_space: false,
         })
     }
 
-    /// Takes only ASCII white space into a match, as C's `isspace` has it.
-    #[must_use]
-    pub fn with_ascii_space(self, ascii_space: bool) -> Self {
-        Self { ascii_space, ..self }
-    }
-
-    fn is_space(&self, c: char) -> bool {
-        if self.ascii_space { c == '\u{b}' || c.is_ascii_whitespace() } else { c.is_whitespace() }
+    /// The same tokens under llama.cpp's rules: the longest is found first, and takes only ASCII
+    /// white space with it.
+    ///
+    /// # Errors
+    /// As [`Self::compile`].
+    pub fn longest_first(mut self) -> Result<Self> {
+        let mut raw = std::mem::take(&mut self.raw);
+        for search in [&mut raw.all, &mut raw.ordinary].into_iter().flatten() {
+            search.longest_first = Some(LongestFirst::build(&self, search.tokens.clone())?);
+        }
+        self.raw = raw;
+        Ok(self)
     }
 
     /// The added token with an id.
@@ -193,8 +200,12 @@ impl AddedTokens {
         policy: &SpecialPolicy,
         mut report: impl FnMut(Section) -> Result<()>,
     ) -> Result<()> {
+        let search = self.searches(phase).choose(policy);
+        if let Some(rules) = search.and_then(|search| search.longest_first.as_ref()) {
+            return rules.split(self, text, policy, report);
+        }
         let mut copied = 0;
-        if let Some(search) = self.searches(phase).choose(policy) {
+        if let Some(search) = search {
             for found in search.automaton.find_iter(text) {
                 let token = &self.tokens[search.tokens[found.pattern().as_usize()]];
                 let (mut start, mut end) = (found.start(), found.end());
@@ -203,10 +214,10 @@ impl AddedTokens {
                 }
                 self.check(token, start, policy)?;
                 if token.lstrip {
-                    start = text[..start].trim_end_matches(|c| self.is_space(c)).len().max(copied);
+                    start = text[..start].trim_end().len().max(copied);
                 }
                 if token.rstrip {
-                    end = text.len() - text[end..].trim_start_matches(|c| self.is_space(c)).len();
+                    end = text.len() - text[end..].trim_start().len();
                 }
                 if copied < start {
                     report(Section { start: copied, end: start, token: None })?;
@@ -287,7 +298,8 @@ impl Search {
             .map_err(|error| {
                 Error::artifact("added_tokens", format!("They cannot be searched for: {error}."))
             })?;
-        Ok(Some(Self { automaton, tokens: patterns.iter().map(|&&(_, index)| index).collect() }))
+        let tokens = patterns.iter().map(|&&(_, index)| index).collect();
+        Ok(Some(Self { automaton, tokens, longest_first: None }))
     }
 }
 
@@ -356,6 +368,23 @@ mod tests {
         let named = SpecialPolicy::Named([1].into_iter().collect());
         assert_eq!(split(&tokens, text, &named), parse);
         assert!(tokens.split("<t>", Phase::Raw, &named, |_| Ok(())).is_err());
+    }
+
+    #[test]
+    fn the_longest_first() {
+        let strip = AddedToken { lstrip: true, rstrip: true, ..token(4, "<m>", false) };
+        let listed = [token(1, "a<<", false), token(2, "<|b|>", false), token(3, "xx", false), strip];
+        let tokens = compile(&listed).longest_first().unwrap();
+        for (text, expected) in [
+            ("a<<|b|>", &[("a<", -1), ("<|b|>", 2)][..]),
+            ("a<<|b", &[("a<<", 1), ("|b", -1)]),
+            ("xxxxx", &[("xx", 3), ("xx", 3), ("x", -1)]),
+            ("xx  <m> \u{a0}", &[("xx", 3), ("  <m> ", 4), ("\u{a0}", -1)]),
+            ("é", &[("é", -1)]),
+            ("", &[]),
+        ] {
+            assert_eq!(split(&tokens, text, &SpecialPolicy::Parse), sections(expected), "{text:?}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! How llama.cpp cuts a text into BERT's words.
 //!
 //! Each character is replaced by the first one of its canonical decomposition and put in lower
-//! case; marks that stand by themselves stay. White space ends a word, punctuation and ideographs
+//! case; marks are dropped, spacing ones as well. White space ends a word, punctuation and ideographs
 //! are words, and every word gets a mark in front. What comes out are words with blanks between.
 //!
 //! Source: the WPM tokenizer of llama.cpp, whose classes are those of current Unicode.
@@ -33,12 +33,17 @@ fn is_control(c: char) -> bool {
     if c.is_ascii() { c.is_ascii_control() } else { in_ranges(&RANGES, c) }
 }
 
+fn is_mark(c: char) -> bool {
+    static RANGES: LazyLock<Vec<(char, char)>> = LazyLock::new(|| class_ranges(r"\p{M}"));
+    !c.is_ascii() && in_ranges(&RANGES, c)
+}
+
 pub(super) fn words(rules: LlamaCppWords, text: &str, edits: &mut Edits) {
     let mut in_word = false;
     for (start, original) in text.char_indices() {
         let end = start + original.len_utf8();
         let mut c = original;
-        if rules.base_letters && !c.is_ascii() {
+        if rules.strip_accents && !c.is_ascii() {
             c = std::iter::once(c).nfd().next().map_or(c, |(base, _)| base);
         }
         if c.is_whitespace() {
@@ -48,7 +53,7 @@ pub(super) fn words(rules: LlamaCppWords, text: &str, edits: &mut Edits) {
             }
             continue;
         }
-        if c == '\u{fffd}' || is_control(c) {
+        if c == '\u{fffd}' || is_control(c) || (rules.strip_accents && is_mark(c)) {
             edits.replace(start, end, "");
             continue;
         }
@@ -86,13 +91,13 @@ mod tests {
             ("", ""),
             ("Hi there", "▁hi ▁there"),
             ("a,b", "▁a ▁, ▁b"),
-            ("Ünïe\u{301}", "▁unie\u{301}"),
+            ("Ünïe\u{301}", "▁unie"),
             ("\u{200b}a\u{0}\u{fffd}b\t\u{3000}", "▁ab  "),
             ("世界", " ▁世  ▁界 "),
             ("▁x", "▁▁x"),
         ] {
             let mut edits = Edits::default();
-            let rules = LlamaCppWords { lowercase: true, base_letters: true };
+            let rules = LlamaCppWords { lowercase: true, strip_accents: true };
             words(rules, text, &mut edits);
             let words = |text: &str| {
                 text.split_whitespace().map(str::to_owned).collect::<Vec<_>>()

@@ -91,8 +91,11 @@ impl Pipeline {
         let pre_tokenizer = PreTokenizer::compile(spec.pre_tokenizer.as_ref(), spec.semantics)?;
         let control = control_tokens(&spec, options.control_tokens.as_deref())?;
         let ids: FxHashSet<u32> = control.iter().map(|&(id, _)| id).collect();
-        let added = AddedTokens::compile(&spec.added_tokens, &ids, &normalizer)?
-            .with_ascii_space(spec.semantics == Semantics::LlamaCpp);
+        let added = AddedTokens::compile(&spec.added_tokens, &ids, &normalizer)?;
+        let added = match spec.semantics {
+            Semantics::LlamaCpp => added.longest_first()?,
+            _ => added,
+        };
 
         let compile = |banned: &FxHashSet<u32>| {
             let bytes = pre_tokenizer.yields_bytes();

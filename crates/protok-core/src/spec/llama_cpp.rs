@@ -9,8 +9,8 @@ use super::PieceKind;
 pub struct LlamaCppWords {
     /// Lower case.
     pub lowercase: bool,
-    /// Take the first character of each character's canonical decomposition.
-    pub base_letters: bool,
+    /// Take the first character of each character's canonical decomposition, and drop marks.
+    pub strip_accents: bool,
 }
 
 /// How the tokens of a llama.cpp vocabulary spell text.

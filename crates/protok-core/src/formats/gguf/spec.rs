@@ -199,8 +199,8 @@ impl Parts<'_> {
     /// WPM: words with a mark in front, each cut into the longest tokens.
     fn bert(&self) -> Result<Spec> {
         self.refuse_flag("add_space_prefix", false)?;
-        self.refuse_flag("normalizer.lowercase", true)?;
-        self.refuse_flag("normalizer.strip_accents", true)?;
+        let lowercase = self.flag("normalizer.lowercase", true)?;
+        let strip_accents = self.flag("normalizer.strip_accents", lowercase)?;
         let role = |key: &str, default| {
             self.header.token(key, Some(default))?.ok_or_else(|| {
                 Error::artifact(format!("tokenizer.ggml.{key}"), "The file has no such token.")
@@ -219,8 +219,8 @@ impl Parts<'_> {
         let decoder = self.decoder(LlamaCppSpelling::Marks, false, true);
         Ok(Spec {
             normalizer: Some(Normalizer::LlamaCppWords(LlamaCppWords {
-                lowercase: true,
-                base_letters: true,
+                lowercase,
+                strip_accents,
             })),
             pre_tokenizer: Some(PreTokenizer::WhitespaceSplit),
             post_processor: Some(vocab_txt::around(bos, sep)),

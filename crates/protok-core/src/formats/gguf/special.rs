@@ -164,7 +164,7 @@ pub(super) fn kinds(
 /// ones always.
 ///
 /// # Errors
-/// Where llama.cpp, which looks for one token after the other, would find others.
+/// Where it is open which of two tokens llama.cpp finds.
 pub(super) fn added_tokens(
     header: &Header<'_>,
     tokens: &[String],
@@ -203,33 +203,26 @@ pub(super) fn added_tokens(
     Ok(added)
 }
 
-/// llama.cpp looks for the longest token in the whole text, then for the next. That finds what a
-/// search from left to right finds, unless one token may start inside another and end after it.
+/// llama.cpp looks for the longest token in the whole text, then for the next. Of two that are
+/// as long, either may come first, which matters if one may start inside the other.
 fn check_overlaps(added: &[AddedToken]) -> Result<()> {
-    let is_run = |text: &str| {
-        let mut chars = text.chars();
-        let first = chars.next();
-        chars.all(|c| Some(c) == first)
-    };
-    // The starts of tokens, and a token that has each; one that is no run of one character if
-    // there is any.
-    let mut starts: FxHashMap<&str, &str> = FxHashMap::default();
+    // The starts of tokens of each length: a token that has it, and another one.
+    let mut starts: FxHashMap<(usize, &str), (&str, Option<&str>)> = FxHashMap::default();
+    let parts = |text: &'_ str| text.char_indices().skip(1).map(|(at, _)| at).collect::<Vec<_>>();
     for token in added {
         let text = token.content.as_str();
-        for (at, _) in text.char_indices().skip(1) {
-            let known = starts.entry(&text[..at]).or_insert(text);
-            if is_run(known) {
-                *known = text;
+        for at in parts(text) {
+            let known = starts.entry((text.len(), &text[..at])).or_insert((text, None));
+            if known.0 != text {
+                known.1 = Some(text);
             }
         }
     }
     for token in added {
         let text = token.content.as_str();
-        for (at, _) in text.char_indices().skip(1) {
-            if let Some(&other) = starts.get(&text[at..])
-                && other != text
-                && !(is_run(text) && is_run(other))
-            {
+        for at in parts(text) {
+            let Some(&(first, second)) = starts.get(&(text.len(), &text[at..])) else { continue };
+            if let Some(other) = [Some(first), second].into_iter().flatten().find(|o| *o != text) {
                 return Err(Error::artifact(
                     "tokenizer.ggml.tokens",
                     format!("The tokens {text:?} and {other:?} may overlap in a text."),

@@ -93,7 +93,7 @@ fn what_is_not_exact_is_named() {
     assert_eq!(place(&bpe("gpt-2", TOKENS, &types, &["ab"])), "tokenizer.ggml.merges[0]");
     assert_eq!(place(&bpe("gpt-2", TOKENS, &[1], &[])), "tokenizer.ggml.token_type");
     assert_eq!(place(&bpe("gpt-2", &["a", "a"], &types, &[])), "tokenizer.ggml.tokens[1]");
-    assert_eq!(place(&bpe("gpt-2", &["<a<", "<b"], &[4, 4], &[])), "tokenizer.ggml.tokens");
+    assert_eq!(place(&bpe("gpt-2", &["<a<", "<b>"], &[4, 4], &[])), "tokenizer.ggml.tokens");
     assert_eq!(place(&bpe("gpt-2", &["<PRE>", "<fim_prefix>"], &[1, 1], &[])), "tokenizer.ggml.token_type");
     assert!(read(&bpe("gpt-2", &["\n\n", "\n\n\n"], &[4, 4], &[])).is_ok());
     let model = file(&[
