@@ -373,7 +373,8 @@ mod tests {
     #[test]
     fn the_longest_first() {
         let strip = AddedToken { lstrip: true, rstrip: true, ..token(4, "<m>", false) };
-        let listed = [token(1, "a<<", false), token(2, "<|b|>", false), token(3, "xx", false), strip];
+        let listed =
+            [token(1, "a<<", false), token(2, "<|b|>", false), token(3, "xx", false), strip];
         let tokens = compile(&listed).longest_first().unwrap();
         for (text, expected) in [
             ("a<<|b|>", &[("a<", -1), ("<|b|>", 2)][..]),

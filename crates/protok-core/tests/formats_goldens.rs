@@ -263,9 +263,9 @@ fn gguf() {
             differences.compare(case, "ids_parse_special", found, parsed.clone());
             let decoded = record["decode"].as_str().unwrap().to_owned();
             differences.compare(case, "decode", decode(&pipeline, &plain, true), decoded.clone());
-            let kept = record.get("decode_parse_special").map_or(decoded, |text| {
-                text.as_str().unwrap().to_owned()
-            });
+            let kept = record
+                .get("decode_parse_special")
+                .map_or(decoded, |text| text.as_str().unwrap().to_owned());
             let found = decode(&pipeline, &parsed, false);
             differences.compare(case, "decode_parse_special", found, kept);
         }

@@ -47,7 +47,9 @@ impl LongestFirst {
             .find_overlapping_iter(text)
             .map(|found| (found.start(), found.end(), self.tokens[found.pattern().as_usize()]))
             .collect();
-        found.sort_unstable_by_key(|&(start, end, token)| (usize::MAX - (end - start), token, start));
+        found.sort_unstable_by_key(|&(start, end, token)| {
+            (usize::MAX - (end - start), token, start)
+        });
         // Start to end and token, white space that belongs to the match included.
         let mut taken: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
         for (start, end, index) in found {

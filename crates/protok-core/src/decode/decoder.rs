@@ -159,7 +159,9 @@ impl Decoder {
                 }
                 Ok(tokens.concat())
             }
-            Kind::Bytes { .. } | Kind::SentencePiece(_) | Kind::LlamaCpp(_) | Kind::Blanks => Ok(tokens.join(&b' ')),
+            Kind::Bytes { .. } | Kind::SentencePiece(_) | Kind::LlamaCpp(_) | Kind::Blanks => {
+                Ok(tokens.join(&b' '))
+            }
         }
     }
 

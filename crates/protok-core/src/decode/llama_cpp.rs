@@ -80,10 +80,7 @@ fn clean(text: Vec<u8>) -> Vec<u8> {
         if text[at - 1] != b' ' || text[at] != b'\'' {
             return false;
         }
-        match text[at + 1..] {
-            [b's' | b'm', ..] | [b'r', b'e', ..] | [b'v', b'e', ..] => true,
-            _ => false,
-        }
+        matches!(text[at + 1..], [b's' | b'm', ..] | [b'r', b'e', ..] | [b'v', b'e', ..])
     })
 }
 
@@ -105,10 +102,8 @@ fn drop_lone_apostrophes(mut text: Vec<u8>) -> Vec<u8> {
     let mut at = 0;
     while at < text.len() {
         let byte = text[at];
-        let lone = at > 0
-            && byte == b'\''
-            && text[at - 1] == b' '
-            && text.get(at + 1) == Some(&b' ');
+        let lone =
+            at > 0 && byte == b'\'' && text[at - 1] == b' ' && text.get(at + 1) == Some(&b' ');
         if lone {
             out.pop();
             text[at + 1] = 0;

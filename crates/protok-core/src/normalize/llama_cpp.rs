@@ -99,9 +99,7 @@ mod tests {
             let mut edits = Edits::default();
             let rules = LlamaCppWords { lowercase: true, strip_accents: true };
             words(rules, text, &mut edits);
-            let words = |text: &str| {
-                text.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
-            };
+            let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
             assert_eq!(words(&edits.apply(text)), words(expected), "{text:?}");
         }
     }

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{LlamaCppDecoder, LlamaCppWords, Semantics, SentencePieceDecoder, SentencePieceNormalizer};
+use super::{
+    LlamaCppDecoder, LlamaCppWords, Semantics, SentencePieceDecoder, SentencePieceNormalizer,
+};
 
 /// A pattern to search for: a literal string or a regular expression.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -27,6 +27,9 @@ struct Value<'a> {
     bytes: &'a [u8],
 }
 
+/// The type of an array's items, and the items.
+type Words<'a> = (u32, &'a [[u8; 4]]);
+
 /// What is left of the file.
 struct Reader<'a> {
     rest: &'a [u8],
@@ -197,7 +200,7 @@ impl<'a> Metadata<'a> {
         Ok(Some(words.iter().map(|bytes| i32::from_le_bytes(*bytes)).collect()))
     }
 
-    fn words(&self, key: &str) -> Result<Option<(u32, &'a [[u8; 4]])>> {
+    fn words(&self, key: &str) -> Result<Option<Words<'a>>> {
         let Some(value) = self.get(key, ARRAY, "an array")? else { return Ok(None) };
         if !matches!(value.items.0, 4..=6) {
             return Err(Error::artifact(key, "The items are not numbers of 32 bits."));

@@ -9,8 +9,8 @@
 
 mod container;
 mod pre;
-mod special;
 mod spec;
+mod special;
 
 use rustc_hash::FxHashMap;
 

@@ -117,7 +117,8 @@ impl Parts<'_> {
                 )
             })?;
             let token = self.tokens[id as usize].clone();
-            let entry = TemplateToken { id: token.clone(), ids: vec![id], tokens: vec![token.clone()] };
+            let entry =
+                TemplateToken { id: token.clone(), ids: vec![id], tokens: vec![token.clone()] };
             if !special.iter().any(|(known, _)| *known == token) {
                 special.push((token.clone(), entry));
             }
@@ -173,7 +174,9 @@ impl Parts<'_> {
             content: mark.clone(),
         });
         let normalizer = match prefix {
-            true => Normalizer::Sequence(vec![Normalizer::Prepend(Prepend { prepend: mark }), escape]),
+            true => {
+                Normalizer::Sequence(vec![Normalizer::Prepend(Prepend { prepend: mark }), escape])
+            }
             false => escape,
         };
         let model = Model::SentencePieceBpe(SentencePieceBpe {
@@ -218,10 +221,7 @@ impl Parts<'_> {
         });
         let decoder = self.decoder(LlamaCppSpelling::Marks, false, true);
         Ok(Spec {
-            normalizer: Some(Normalizer::LlamaCppWords(LlamaCppWords {
-                lowercase,
-                strip_accents,
-            })),
+            normalizer: Some(Normalizer::LlamaCppWords(LlamaCppWords { lowercase, strip_accents })),
             pre_tokenizer: Some(PreTokenizer::WhitespaceSplit),
             post_processor: Some(vocab_txt::around(bos, sep)),
             ..self.spec(model, decoder)?
@@ -335,9 +335,8 @@ fn rwkv_bytes(token: &str) -> Vec<u8> {
             b'n' => out.push(b'\n'),
             b'r' => out.push(b'\r'),
             b'x' => {
-                let digit = |byte: u8| {
-                    byte.wrapping_sub(if byte >= b'a' { b'a' - 10 } else { b'0' })
-                };
+                let digit =
+                    |byte: u8| byte.wrapping_sub(if byte >= b'a' { b'a' - 10 } else { b'0' });
                 let (Some(high), Some(low)) = (bytes.next(), bytes.next()) else { break };
                 out.push((digit(high) << 4).wrapping_add(digit(low)));
             }
