@@ -11,7 +11,7 @@
 use crate::added_tokens::AddedTokens;
 use crate::error::{Error, ErrorKind, Result};
 use crate::normalize::compile_pattern;
-use crate::pretokenize::Matcher;
+use crate::pattern::Matcher;
 use crate::spec::{self, Semantics};
 use crate::text::alphabet;
 use crate::vocab::Vocab;
@@ -195,10 +195,7 @@ fn refuse_unknown(
 
 /// The bytes of a token that is spelled in the byte alphabet; other tokens stand for themselves.
 fn byte_level(token: &[u8]) -> Vec<u8> {
-    std::str::from_utf8(token)
-        .ok()
-        .and_then(alphabet::decode)
-        .unwrap_or_else(|| token.to_vec())
+    std::str::from_utf8(token).ok().and_then(alphabet::decode).unwrap_or_else(|| token.to_vec())
 }
 
 fn fixed_bytes(vocab: &Vocab, added: &AddedTokens, read: impl Fn(&[u8]) -> Vec<u8>) -> Kind {

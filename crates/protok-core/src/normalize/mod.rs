@@ -10,7 +10,7 @@ mod forms;
 use std::borrow::Cow;
 
 use crate::error::{Error, Result};
-use crate::pretokenize::Matcher;
+use crate::pattern::Matcher;
 use crate::spec::{self, Pattern, Semantics};
 use crate::text::aligned::AlignedText;
 use crate::text::alignment::Alignment;

@@ -44,8 +44,7 @@ impl PreTokenizer {
         use spec::PreTokenizer as Spec;
         if let Spec::Sequence(items) = spec {
             for (index, item) in items.iter().enumerate() {
-                self.add(item)
-                    .map_err(|error| error.within(&format!("pretokenizers[{index}]")))?;
+                self.add(item).map_err(|error| error.within(&format!("pretokenizers[{index}]")))?;
             }
             return Ok(());
         }
@@ -103,9 +102,7 @@ impl PreTokenizer {
             ([], None) => report(text.as_bytes(), 0, 0),
             ([], Some(bytes)) => bytes.for_each_piece(text, 0, report),
             ([cut], bytes) if bytes.as_ref().is_none_or(ByteLevel::is_plain) => cut
-                .for_each_piece(text, |start, end| {
-                    report(&text.as_bytes()[start..end], start, 0)
-                }),
+                .for_each_piece(text, |start, end| report(&text.as_bytes()[start..end], start, 0)),
             (cuts, bytes) => cut_deep(cuts, text, 0, &mut |piece, start| match bytes {
                 None => report(piece.as_bytes(), start, 0),
                 Some(bytes) => bytes.for_each_piece(piece, start, &mut report),

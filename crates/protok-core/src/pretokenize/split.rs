@@ -5,9 +5,8 @@
 //! no list of matches is made. Linear in the text for every pattern that needs no backtracking.
 
 use crate::error::Result;
+use crate::pattern::Matcher;
 use crate::spec::{self, Pattern, Semantics, SplitBehavior};
-
-use super::scan::Matcher;
 
 /// The pattern that GPT-2's byte-level pre-tokenizer cuts with.
 pub const GPT2_PATTERN: &str =

@@ -17,8 +17,8 @@ use crate::spec::Semantics;
 
 use super::class_dfa::{ClassDfa, DEAD};
 use super::fallback::Backtracker;
+use super::node::MAX_PATTERN;
 use super::parse::{Dialect, parse};
-use super::pattern::MAX_PATTERN;
 
 /// Reading in vain is free up to this many times the text, and this many bytes.
 const FREE_OVERSHOOT: usize = 4;
@@ -30,7 +30,7 @@ const MAX_DEAD_ENDS: usize = 1 << 30;
 /// A compiled pattern.
 ///
 /// ```
-/// use protok_core::{pretokenize::Matcher, spec::Semantics};
+/// use protok_core::{pattern::Matcher, spec::Semantics};
 ///
 /// let words = Matcher::compile(r" ?\p{L}+|\s+(?!\S)|\s+", Semantics::HuggingFace)?;
 /// let mut matches = Vec::new();
