@@ -239,4 +239,3 @@ impl Observer for Recorder<'_> {
         }
     }
 }
-

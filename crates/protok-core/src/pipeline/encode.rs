@@ -26,7 +26,12 @@ pub struct EncodeOptions {
 
 impl Default for EncodeOptions {
     fn default() -> Self {
-        Self { add_special_tokens: true, special: SpecialPolicy::Raise, seed: None, truncation: None }
+        Self {
+            add_special_tokens: true,
+            special: SpecialPolicy::Raise,
+            seed: None,
+            truncation: None,
+        }
     }
 }
 
@@ -111,16 +116,14 @@ impl Pipeline {
         out: &mut Vec<u32>,
     ) -> Result<()> {
         let normalized = self.normalizer.apply(text)?;
-        self.added.split(&normalized, Phase::Normalized, policy, |section| {
-            match section.token {
-                Some(id) => {
-                    out.push(id);
-                    Ok(())
-                }
-                None => {
-                    let text = &normalized[section.start..section.end];
-                    self.encode_pieces(text, policy, sink, out)
-                }
+        self.added.split(&normalized, Phase::Normalized, policy, |section| match section.token {
+            Some(id) => {
+                out.push(id);
+                Ok(())
+            }
+            None => {
+                let text = &normalized[section.start..section.end];
+                self.encode_pieces(text, policy, sink, out)
             }
         })
     }
@@ -136,9 +139,9 @@ impl Pipeline {
     ) -> Result<()> {
         let model = self.model_for(policy);
         match sink {
-            Sink::Cached(scratch) => self.pre_tokenizer.for_each_piece(text, |piece, _, _| {
-                model.encode(piece, &self.vocab, scratch, out)
-            }),
+            Sink::Cached(scratch) => self
+                .pre_tokenizer
+                .for_each_piece(text, |piece, _, _| model.encode(piece, &self.vocab, scratch, out)),
             Sink::Dropout(dropout) => self.pre_tokenizer.for_each_piece(text, |piece, _, _| {
                 let symbols = model.encode_with_dropout(piece, &self.vocab, dropout)?;
                 out.extend(symbols.iter().map(|symbol| symbol.id));
@@ -186,9 +189,7 @@ impl Pipeline {
                     Err(piece) => {
                         let model = self.model_for(&options.special);
                         match &mut sink {
-                            Sink::Cached(scratch) => {
-                                model.encode(piece, &self.vocab, scratch, out)
-                            }
+                            Sink::Cached(scratch) => model.encode(piece, &self.vocab, scratch, out),
                             Sink::Dropout(dropout) => {
                                 let symbols =
                                     model.encode_with_dropout(piece, &self.vocab, dropout)?;

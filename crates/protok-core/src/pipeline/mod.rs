@@ -229,10 +229,7 @@ impl Pipeline {
     }
 }
 
-fn control_tokens(
-    spec: &Spec,
-    named: Option<&[String]>,
-) -> Result<Vec<(u32, ControlReason)>> {
+fn control_tokens(spec: &Spec, named: Option<&[String]>) -> Result<Vec<(u32, ControlReason)>> {
     let mut control: Vec<(u32, ControlReason)> = match named {
         None => spec
             .added_tokens

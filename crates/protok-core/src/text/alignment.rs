@@ -100,20 +100,21 @@ impl Alignment {
     /// has an empty stretch.
     #[must_use]
     pub fn image(&self, range: Range<usize>) -> (usize, usize) {
-        let place = |at: usize, end: bool| {
-            // The last run that starts before `at` in the original, or touches it from there.
-            let next = self.runs.partition_point(|run| run.to <= at && !(end && run.to == at));
-            let shift = match next.checked_sub(1) {
-                Some(before) => self.runs[before].end as isize - self.runs[before].to as isize,
-                None => 0,
-            };
-            match self.runs.get(next) {
-                Some(run) if run.from < at || (!end && run.from <= at && run.to > at) => {
-                    if end { run.end } else { run.start }
+        let place =
+            |at: usize, end: bool| {
+                // The last run that starts before `at` in the original, or touches it from there.
+                let next = self.runs.partition_point(|run| run.to <= at && !(end && run.to == at));
+                let shift = match next.checked_sub(1) {
+                    Some(before) => self.runs[before].end as isize - self.runs[before].to as isize,
+                    None => 0,
+                };
+                match self.runs.get(next) {
+                    Some(run) if run.from < at || (!end && run.from <= at && run.to > at) => {
+                        if end { run.end } else { run.start }
+                    }
+                    _ => at.wrapping_add_signed(shift),
                 }
-                _ => at.wrapping_add_signed(shift),
-            }
-        };
+            };
         let start = place(range.start, false);
         if range.is_empty() {
             return (start, start);

@@ -164,12 +164,7 @@ fn merge_windows(
     scratch.windows = [current, following];
 }
 
-fn fill_window(
-    window: &mut Vec<u32>,
-    symbols: &[u32],
-    pairs: &Pairs,
-    scratch: &mut MergeScratch,
-) {
+fn fill_window(window: &mut Vec<u32>, symbols: &[u32], pairs: &Pairs, scratch: &mut MergeScratch) {
     window.clear();
     window.extend_from_slice(symbols);
     merge_queued(window, pairs, scratch);

@@ -148,7 +148,9 @@ impl Bpe {
             Whole::InVocab => ids.iter().any(|&id| vocab.bytes(id).is_some()),
             Whole::In(index) => ids.iter().any(|&id| index.bytes(id).is_some()),
         };
-        whole || self.symbols.can_yield(ids, vocab) || self.pairs.targets().any(|id| ids.contains(&id))
+        whole
+            || self.symbols.can_yield(ids, vocab)
+            || self.pairs.targets().any(|id| ids.contains(&id))
     }
 
     /// Appends the tokens of a piece.
