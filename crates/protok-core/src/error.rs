@@ -30,11 +30,11 @@ pub struct Error {
     /// Where: a JSON path such as `model.merges[12]`, `line 3`, `byte 17`.
     pub location: Option<String>,
     /// What to do.
-    pub hint: Option<String>,
+    pub hint: Option<Box<str>>,
     /// The position in the input, in bytes of UTF-8 or in items of an id sequence.
     pub position: Option<usize>,
     /// The offending value as text: a token, an id, a field.
-    pub value: Option<String>,
+    pub value: Option<Box<str>>,
     /// Which item of a batch, if it was one.
     pub item: Option<usize>,
 }
@@ -92,7 +92,7 @@ impl Error {
     /// Adds what the caller can do.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
+        self.hint = Some(hint.into().into_boxed_str());
         self
     }
 
@@ -106,7 +106,7 @@ impl Error {
     /// Adds the offending value.
     #[must_use]
     pub fn value(mut self, value: impl Into<String>) -> Self {
-        self.value = Some(value.into());
+        self.value = Some(value.into().into_boxed_str());
         self
     }
 }

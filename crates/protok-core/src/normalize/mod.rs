@@ -5,17 +5,22 @@
 //! Everything here is linear in the text, but for the sorting of combining marks within one
 //! cluster. A step makes a text at most 18 times longer (NFKC of one Arabic ligature).
 
+mod bert;
+mod charsmap;
 mod forms;
+mod nmt;
 
 use std::borrow::Cow;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::pattern::Matcher;
-use crate::spec::{self, Pattern, Semantics};
+use crate::spec::{self, Semantics};
 use crate::text::aligned::AlignedText;
 use crate::text::alignment::Alignment;
+use crate::text::alphabet;
 use crate::text::edits::Edits;
 
+use charsmap::Charsmap;
 pub use forms::Form;
 
 /// A compiled normalizer: steps that run one after the other.
@@ -32,13 +37,19 @@ enum Step {
     Replace { pattern: Matcher, content: String },
     Prepend(String),
     Strip { left: bool, right: bool },
+    CleanText,
+    SpaceIdeographs,
+    DropNonspacingMarks,
+    Nmt,
+    Charsmap(Charsmap),
+    ByteLevel,
 }
 
 impl Normalizer {
     /// Compiles the normalizer of a spec.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Artifact`] for a component without an engine, or a bad pattern.
+    /// [`crate::ErrorKind::Artifact`] for a bad pattern or character map.
     pub fn compile(spec: Option<&spec::Normalizer>, semantics: Semantics) -> Result<Self> {
         let mut steps = Vec::new();
         if let Some(spec) = spec {
@@ -56,7 +67,20 @@ impl Normalizer {
     /// Whether the result for a text is the joined results for its parts, wherever it is cut.
     #[must_use]
     pub fn is_local(&self) -> bool {
-        self.steps.iter().all(|step| matches!(step, Step::Lowercase | Step::StripAccents))
+        self.steps.iter().all(|step| match step {
+            Step::Lowercase
+            | Step::StripAccents
+            | Step::CleanText
+            | Step::SpaceIdeographs
+            | Step::DropNonspacingMarks
+            | Step::Nmt
+            | Step::ByteLevel => true,
+            Step::Form(_)
+            | Step::Replace { .. }
+            | Step::Prepend(_)
+            | Step::Strip { .. }
+            | Step::Charsmap(_) => false,
+        })
     }
 
     /// The normalized text.
@@ -135,36 +159,22 @@ fn add_steps(spec: &spec::Normalizer, semantics: Semantics, steps: &mut Vec<Step
         Spec::Lowercase => Step::Lowercase,
         Spec::StripAccents => Step::StripAccents,
         Spec::Replace(replace) => Step::Replace {
-            pattern: compile_pattern(&replace.pattern, semantics)?,
+            pattern: Matcher::of(&replace.pattern, semantics)?,
             content: replace.content.clone(),
         },
         Spec::Prepend(prepend) => Step::Prepend(prepend.prepend.clone()),
         Spec::Strip(strip) => Step::Strip { left: strip.strip_left, right: strip.strip_right },
-        Spec::Bert(_) => return Err(no_engine("BertNormalizer")),
-        Spec::Nmt => return Err(no_engine("Nmt")),
-        Spec::Precompiled(_) => return Err(no_engine("Precompiled")),
-        Spec::ByteLevel => return Err(no_engine("ByteLevel")),
+        Spec::Bert(bert) => {
+            bert::add_steps(*bert, steps);
+            return Ok(());
+        }
+        Spec::Nmt => Step::Nmt,
+        Spec::Precompiled(map) => {
+            Step::Charsmap(Charsmap::compile(&map.precompiled_charsmap, semantics)?)
+        }
+        Spec::ByteLevel => Step::ByteLevel,
     });
     Ok(())
-}
-
-fn no_engine(name: &str) -> Error {
-    Error::artifact("type", format!("The normalizer {name} has no engine in this version."))
-        .hint("Nothing is approximated in its place.")
-        .value(name)
-}
-
-/// Compiles a pattern of the spec.
-///
-/// # Errors
-/// As [`Matcher::compile`].
-pub fn compile_pattern(pattern: &Pattern, semantics: Semantics) -> Result<Matcher> {
-    match pattern {
-        Pattern::String(text) => Ok(Matcher::literal(text)),
-        Pattern::Regex(source) => {
-            Matcher::compile(source, semantics).map_err(|error| error.within("pattern"))
-        }
-    }
 }
 
 impl Step {
@@ -177,6 +187,10 @@ impl Step {
             Step::Replace { .. } => "Replace",
             Step::Prepend(_) => "Prepend",
             Step::Strip { .. } => "Strip",
+            Step::CleanText | Step::SpaceIdeographs | Step::DropNonspacingMarks => "BertNormalizer",
+            Step::Nmt => "Nmt",
+            Step::Charsmap(_) => "Precompiled",
+            Step::ByteLevel => "ByteLevel",
         }
     }
 
@@ -195,6 +209,12 @@ impl Step {
                 }
             }
             Step::Strip { left, right } => strip(text, *left, *right, edits),
+            Step::CleanText => bert::clean_text(text, edits),
+            Step::SpaceIdeographs => bert::space_ideographs(text, edits),
+            Step::DropNonspacingMarks => bert::drop_nonspacing_marks(text, edits),
+            Step::Nmt => nmt::clean(text, edits),
+            Step::Charsmap(map) => map.edits(text, edits),
+            Step::ByteLevel => alphabet::spell(text, edits),
         }
         Ok(())
     }

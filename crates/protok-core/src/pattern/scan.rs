@@ -13,7 +13,7 @@
 use memchr::memmem;
 
 use crate::error::{Error, Result};
-use crate::spec::Semantics;
+use crate::spec::{Pattern, Semantics};
 
 use super::class_dfa::{ClassDfa, DEAD};
 use super::fallback::Backtracker;
@@ -80,6 +80,19 @@ impl Matcher {
             }
         };
         Ok(Matcher { engine, source: shortened(pattern) })
+    }
+
+    /// Compiles a pattern of the spec: a literal string, or a regular expression.
+    ///
+    /// # Errors
+    /// As [`Self::compile`].
+    pub fn of(pattern: &Pattern, semantics: Semantics) -> Result<Self> {
+        match pattern {
+            Pattern::String(text) => Ok(Self::literal(text)),
+            Pattern::Regex(source) => {
+                Self::compile(source, semantics).map_err(|error| error.within("pattern"))
+            }
+        }
     }
 
     /// A pattern that matches a string literally.

@@ -45,7 +45,7 @@ impl Pipeline {
     ) -> Result<Batch> {
         let size = |input: &Input<'_>| input.0.len() + input.1.map_or(0, str::len);
         let mut groups = map_groups(inputs, size, threads, |inputs, start| {
-            self.with_scratch(|scratch| {
+            self.with_scratch(&options.special, |scratch| {
                 let mut group = Batch::empty(options.add_special_tokens);
                 for (index, input) in (start..).zip(inputs) {
                     self.encode_row(*input, options, scratch, &mut group)
@@ -78,7 +78,7 @@ impl Pipeline {
         &self,
         (text, pair): Input<'_>,
         options: &EncodeOptions,
-        scratch: &mut crate::model::bpe::Scratch,
+        scratch: &mut crate::model::Scratch,
         batch: &mut Batch,
     ) -> Result<()> {
         if pair.is_some() || options.truncation.is_some() {
@@ -164,7 +164,7 @@ impl Pipeline {
             |text| text.len(),
             threads,
             |texts, start| {
-                self.with_scratch(|scratch| {
+                self.with_scratch(&options.special, |scratch| {
                     let mut ids = Vec::new();
                     let mut counts = Vec::with_capacity(texts.len());
                     for (index, text) in (start..).zip(texts) {

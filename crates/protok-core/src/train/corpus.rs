@@ -47,9 +47,15 @@ impl WordCounter {
             |texts, _| {
                 let mut counts = WordCounts::new();
                 for text in texts {
-                    let normalized = self.normalizer.apply(text)?;
+                    let (normalized, head) = if self.pre_tokenizer.asks_for_head() {
+                        let (normalized, alignment) = self.normalizer.apply_with_alignment(text)?;
+                        let head = alignment.head(&normalized, 0..normalized.len());
+                        (normalized, head)
+                    } else {
+                        (self.normalizer.apply(text)?, 0)
+                    };
                     self.pre_tokenizer
-                        .for_each_piece(&normalized, |piece, _, _| counts.add(piece, 1))?;
+                        .for_each_piece(&normalized, head, |piece| counts.add(piece, 1))?;
                 }
                 Ok(counts)
             },

@@ -19,11 +19,12 @@
 //! So a text may be cut anywhere, and its parts merged apart, if the tokens on both sides of the
 //! cut are compatible. A window is merged, a border well before its end is chosen, the next
 //! window is merged from there, and the two tokens at the border are checked. If they are not
-//! compatible, an earlier border is tried; if that fails too, a window twice as large.
+//! compatible, earlier borders are tried; if these fail too, all starts again with windows four
+//! times as large, in the end with one.
 
 use super::pairs::{NO_MERGE, Pairs};
-use super::queue::Queue;
 use super::symbols::Symbol;
+use crate::model::queue::Queue;
 
 /// Pieces of up to so many symbols go to the scan.
 pub const SHORT: usize = 40;
@@ -41,7 +42,7 @@ pub struct MergeScratch {
     next: Vec<u32>,
     previous: Vec<u32>,
     queue: Queue,
-    windows: [Vec<u32>; 2],
+    windows: [Vec<u32>; 3],
     border: Vec<u32>,
 }
 
@@ -130,38 +131,51 @@ fn merge_windows(
     pairs: &Pairs,
     scratch: &mut MergeScratch,
 ) {
-    let count = symbols.len();
-    if count <= width {
-        merge_queued(symbols, pairs, scratch);
-        return;
-    }
-    let [mut current, mut following] = std::mem::take(&mut scratch.windows);
+    let mut memory = std::mem::take(&mut scratch.windows);
     let mut width = width;
-    let mut start = 0;
-    fill_window(&mut current, &symbols[..width], pairs, scratch);
-    'windows: while start + current.len() < count {
+    while symbols.len() > width && !try_windows(symbols, width, margin, pairs, scratch, &mut memory)
+    {
+        width *= 4;
+    }
+    scratch.windows = memory;
+    if symbols.len() <= width {
+        merge_queued(symbols, pairs, scratch);
+    }
+}
+
+/// Merges window by window, or leaves the symbols as they were if some border is not to be found.
+fn try_windows(
+    symbols: &mut [u32],
+    width: usize,
+    margin: usize,
+    pairs: &Pairs,
+    scratch: &mut MergeScratch,
+    [current, following, result]: &mut [Vec<u32>; 3],
+) -> bool {
+    result.clear();
+    fill_window(current, &symbols[..width], pairs, scratch);
+    // `result` holds what is settled, up to where `current` starts.
+    while result.len() + current.len() < symbols.len() {
         let mut reach = current.len().saturating_sub(margin);
-        for _ in 0..3 {
-            let reach_in = reach.min(current.len() - 1);
-            let border = (1..=reach_in).rev().find(|&at| current[at] != NONE);
-            let Some(border) = border else { break };
-            let from = start + border;
-            let end = (from + width).min(count);
-            fill_window(&mut following, &symbols[from..end], pairs, scratch);
-            if compatible(&current[..border], &following, &symbols[start..end], pairs, scratch) {
-                symbols[start..from].copy_from_slice(&current[..border]);
-                std::mem::swap(&mut current, &mut following);
-                start = from;
-                continue 'windows;
+        let mut tries = 0..3;
+        loop {
+            let last = reach.min(current.len() - 1);
+            let border = (1..=last).rev().find(|&at| current[at] != NONE);
+            let (Some(border), Some(_)) = (border, tries.next()) else { return false };
+            let start = result.len();
+            let end = (start + border + width).min(symbols.len());
+            fill_window(following, &symbols[start + border..end], pairs, scratch);
+            if compatible(&current[..border], following, &symbols[start..end], pairs, scratch) {
+                result.extend_from_slice(&current[..border]);
+                break;
             }
             reach = border / 2;
         }
-        width *= 2;
-        let end = (start + width).min(count);
-        fill_window(&mut current, &symbols[start..end], pairs, scratch);
+        std::mem::swap(current, following);
     }
-    symbols[start..].copy_from_slice(&current);
-    scratch.windows = [current, following];
+    symbols[..result.len()].copy_from_slice(result);
+    symbols[result.len()..].copy_from_slice(current);
+    true
 }
 
 fn fill_window(window: &mut Vec<u32>, symbols: &[u32], pairs: &Pairs, scratch: &mut MergeScratch) {
