@@ -39,7 +39,7 @@ RUST_LAYERS: dict[str, set[str]] = {
     "formats": {"error", "text", "vocab", "spec"},
     # Stages do not import one another, but for what added tokens are: tokens that are also
     # looked for in the normalized text, and whose content decoding takes as it is.
-    **{stage: BELOW for stage in STAGES},
+    **dict.fromkeys(STAGES, BELOW),
     "added_tokens": BELOW | {"normalize"},
     "decode": BELOW | {"added_tokens"},
     "pipeline": ENCODE,
