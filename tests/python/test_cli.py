@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -53,7 +54,19 @@ def test_the_picture_has_pieces_and_ids() -> None:
 def test_inspect() -> None:
     report = json.loads(protok("inspect", "--json").stdout)
     assert report["description"]["model"]["type"] == "BPE"
-    assert report["fingerprint"] in protok("inspect").stdout.decode()
+    assert report["fingerprint"] in "".join(protok("inspect").stdout.decode().split())
+
+
+def test_inspect_shows_the_stages_in_order() -> None:
+    shown = protok("inspect").stdout.decode()
+    names = ("vocabulary", "added tokens", "normalizer", "pre tokenizer", "model", "decoder")
+    places = [re.search(f"^{name} ", shown, re.MULTILINE) for name in names]
+    starts = [place.start() for place in places if place]
+    assert starts == sorted(starts)
+    assert len(starts) == len(names)
+    for part in ("dfa", "16,384 tokens", "3 flagged special", "eos = <|endoftext|>", "unicode"):
+        assert part in shown
+    assert max(map(len, shown.splitlines())) <= 80
 
 
 def test_version_and_help() -> None:

@@ -83,6 +83,13 @@ impl Batch {
         }
     }
 
+    fn __iter__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        // One row at a time: a batch may be large.
+        let builtins = slf.py().import("builtins")?;
+        let rows = builtins.call_method1("range", (slf.get().inner.len(),))?;
+        builtins.call_method1("map", (slf.getattr("__getitem__")?, rows))
+    }
+
     fn __repr__(&self) -> String {
         format!("Batch({} texts, {} tokens)", self.inner.len(), self.inner.values.len())
     }

@@ -402,10 +402,11 @@ impl Tokenizer {
             .collect()
     }
 
+    /// The token of each role. Tokens that the artifact lists as additional have none.
     #[getter]
     fn roles<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
-        for (role, token) in &self.artifact.roles {
+        for (role, token) in self.artifact.roles.iter().filter(|(role, _)| role != "additional") {
             dict.set_item(role, token)?;
         }
         Ok(dict)
