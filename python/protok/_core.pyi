@@ -8,18 +8,18 @@ import numpy.typing as npt
 from typing_extensions import disjoint_base
 
 __all__ = [
+    "BYTE_ALPHABET",
+    "UNICODE_VERSIONS",
+    "AddedToken",
     "Batch",
     "Buffer",
+    "ControlToken",
     "Encoding",
     "Tokenizer",
-    "WordCounter",
-    "train_bpe",
-    "AddedToken",
-    "ControlToken",
     "Vocab",
+    "WordCounter",
     "__version__",
-    "UNICODE_VERSIONS",
-    "BYTE_ALPHABET",
+    "train_bpe",
 ]
 
 # Left out, it means "raise" where one text is encoded, and "text" where texts are counted.

@@ -149,7 +149,7 @@ def train(
     >>> recipe = protok.Recipe(vocab_size=260)
     >>> tok = protok.train(recipe, ["low lower lowest", "new newer newest"])
     >>> tok.encode("lowest").tokens
-    ['lowe', 's', 't']
+    ['lo', 'we', 'st']
     """
     tokenizer, _ = learn(recipe, corpus, threads=threads, progress=progress)
     return tokenizer
