@@ -51,6 +51,16 @@ def test_the_picture_has_pieces_and_ids() -> None:
     assert shown.splitlines()[-1].endswith("14 bytes, protok:demo")
 
 
+def test_every_character_of_a_piece_shows() -> None:
+    from protok.cli.encode import visible
+
+    assert visible(b" a\n") == "·a⏎"
+    assert visible("\u200d".encode()) == "\\u{200d}"
+    assert visible("\u200d\u2b1b".encode()[:4]) == "\\u{200d}\\xe2"
+    assert visible("\U0001f408\u200d\u2b1b".encode()) == "\U0001f408\u200d\u2b1b"
+    assert visible(b"\x1b[0m") == "\\u{1b}[0m"
+
+
 def test_inspect() -> None:
     report = json.loads(protok("inspect", "--json").stdout)
     assert report["description"]["model"]["type"] == "BPE"
@@ -59,7 +69,7 @@ def test_inspect() -> None:
 
 def test_inspect_shows_the_stages_in_order() -> None:
     shown = protok("inspect").stdout.decode()
-    names = ("vocabulary", "added tokens", "normalizer", "pre tokenizer", "model", "decoder")
+    names = ("vocabulary", "added tokens", "normalizer", "pre-tokenizer", "model", "decoder")
     places = [re.search(f"^{name} ", shown, re.MULTILINE) for name in names]
     starts = [place.start() for place in places if place]
     assert starts == sorted(starts)

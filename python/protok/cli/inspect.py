@@ -69,7 +69,7 @@ def picture(tok: Tokenizer, source: str) -> Table:
     row("added tokens", f"{len(spec.added_tokens):,}")
     for name, stage in spec.stages.items():
         steps = (stage.parts or (stage,)) if stage else ()
-        row(name.replace("_", " "), "\n".join(map(str, steps)) or "none")
+        row(name.replace("_", "-"), "\n".join(map(str, steps)) or "none")
     row("pattern engines", _some(description["pattern_engines"]))
     table.add_section()
     row("special tokens", _some([f"{name} {id}" for name, id in tok.special_tokens.items()]))
