@@ -45,7 +45,15 @@ pub type Result<T> = std::result::Result<T, Error>;
 impl Error {
     /// An error of the given kind.
     pub fn new(kind: ErrorKind, what: impl Into<String>) -> Self {
-        Self { kind, what: what.into(), location: None, hint: None, position: None, value: None, item: None }
+        Self {
+            kind,
+            what: what.into(),
+            location: None,
+            hint: None,
+            position: None,
+            value: None,
+            item: None,
+        }
     }
 
     /// A malformed or unsupported artifact, with the path of the offending field.

@@ -202,10 +202,7 @@ impl Offsets {
     }
 
     /// The word of every token of the encoding; None for the template's.
-    pub fn words<'a>(
-        &'a self,
-        encoding: &'a Encoding,
-    ) -> impl Iterator<Item = Option<u32>> + 'a {
+    pub fn words<'a>(&'a self, encoding: &'a Encoding) -> impl Iterator<Item = Option<u32>> + 'a {
         (0..encoding.ids.len()).map(|at| self.token(encoding, at).map(|(_, token)| token.word))
     }
 }

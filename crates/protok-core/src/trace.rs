@@ -238,4 +238,3 @@ impl Observer for Recorder<'_> {
         }
     }
 }
-

@@ -436,11 +436,8 @@ impl Encoding {
         let special = crate::arguments::policy_to_python(&options.special, &self.origin.pipeline);
         dict.set_item("special", special)?;
         dict.set_item("seed", options.seed)?;
-        let overflow: PyResult<Vec<_>> = self
-            .overflow()
-            .iter()
-            .map(|window| window.to_dict(py, unit, of))
-            .collect();
+        let overflow: PyResult<Vec<_>> =
+            self.overflow().iter().map(|window| window.to_dict(py, unit, of)).collect();
         dict.set_item("overflow", overflow?)?;
         Ok(dict)
     }

@@ -13,8 +13,8 @@ mod nmt;
 use std::borrow::Cow;
 
 use crate::error::Result;
-use crate::pretokenize::Matcher;
-use crate::spec::{self, Pattern, Semantics};
+use crate::pattern::Matcher;
+use crate::spec::{self, Semantics};
 use crate::text::aligned::AlignedText;
 use crate::text::alignment::Alignment;
 use crate::text::alphabet;
@@ -159,7 +159,7 @@ fn add_steps(spec: &spec::Normalizer, semantics: Semantics, steps: &mut Vec<Step
         Spec::Lowercase => Step::Lowercase,
         Spec::StripAccents => Step::StripAccents,
         Spec::Replace(replace) => Step::Replace {
-            pattern: compile_pattern(&replace.pattern, semantics)?,
+            pattern: Matcher::of(&replace.pattern, semantics)?,
             content: replace.content.clone(),
         },
         Spec::Prepend(prepend) => Step::Prepend(prepend.prepend.clone()),
@@ -175,19 +175,6 @@ fn add_steps(spec: &spec::Normalizer, semantics: Semantics, steps: &mut Vec<Step
         Spec::ByteLevel => Step::ByteLevel,
     });
     Ok(())
-}
-
-/// Compiles a pattern of the spec.
-///
-/// # Errors
-/// As [`Matcher::compile`].
-pub fn compile_pattern(pattern: &Pattern, semantics: Semantics) -> Result<Matcher> {
-    match pattern {
-        Pattern::String(text) => Ok(Matcher::literal(text)),
-        Pattern::Regex(source) => {
-            Matcher::compile(source, semantics).map_err(|error| error.within("pattern"))
-        }
-    }
 }
 
 impl Step {

@@ -26,8 +26,8 @@
 //! times as large, in the end with one.
 
 use super::pairs::{NO_MERGE, Pairs};
-use crate::model::queue::Queue;
 use super::symbols::Symbol;
+use crate::model::queue::Queue;
 
 /// Pieces of up to so many symbols are merged at once.
 pub const WINDOW: usize = 1 << PLACE_BITS;
@@ -251,12 +251,7 @@ fn try_windows(
     true
 }
 
-fn fill_window(
-    window: &mut Vec<u32>,
-    symbols: &[u32],
-    pairs: &Pairs,
-    scratch: &mut MergeScratch,
-) {
+fn fill_window(window: &mut Vec<u32>, symbols: &[u32], pairs: &Pairs, scratch: &mut MergeScratch) {
     window.clear();
     window.extend_from_slice(symbols);
     merge_whole(window, pairs, scratch);

@@ -23,7 +23,10 @@ pub struct Pairs {
 
 #[derive(Debug)]
 enum Slots {
-    Packed { slots: Vec<u64>, shift: u32 },
+    Packed {
+        slots: Vec<u64>,
+        shift: u32,
+    },
     /// For vocabularies whose ids or ranks do not fit in 21 bits.
     Wide(FxHashMap<(u32, u32), u32>),
 }
@@ -103,7 +106,8 @@ impl Pairs {
             Slots::Packed { .. } => None,
             Slots::Wide(map) => Some(map.values().copied()),
         };
-        let ranks = packed.iter().filter(|&&slot| slot != EMPTY).map(|&slot| slot as u32 & FIELD_MAX);
+        let ranks =
+            packed.iter().filter(|&&slot| slot != EMPTY).map(|&slot| slot as u32 & FIELD_MAX);
         ranks.chain(wide.into_iter().flatten()).map(|rank| self.target(rank))
     }
 }
@@ -126,8 +130,7 @@ impl Slots {
         for (left, right, rank) in rules {
             let key = u64::from(left) << FIELD | u64::from(right);
             let mut at = place(key, shift);
-            while slots[at & (capacity - 1)] != EMPTY
-                && slots[at & (capacity - 1)] >> FIELD != key
+            while slots[at & (capacity - 1)] != EMPTY && slots[at & (capacity - 1)] >> FIELD != key
             {
                 at += 1;
             }

@@ -64,12 +64,7 @@ const AT_END: usize = 2;
 impl Symbols {
     /// Prepares the tables.
     #[must_use]
-    pub fn compile(
-        spec: &spec::Bpe,
-        unit: Unit,
-        vocab: &Vocab,
-        banned: &FxHashSet<u32>,
-    ) -> Self {
+    pub fn compile(spec: &spec::Bpe, unit: Unit, vocab: &Vocab, banned: &FxHashSet<u32>) -> Self {
         let unk = spec.unk_token.clone().map(|token| {
             let id = vocab.id(token.as_bytes());
             (token, id)
@@ -174,7 +169,11 @@ impl Symbols {
             return None;
         }
         let ids = &self.tables[0];
-        Some(ids.iter().flat_map(|&left| ids.iter().map(move |&right| pairs.rank(left, right))).collect())
+        Some(
+            ids.iter()
+                .flat_map(|&left| ids.iter().map(move |&right| pairs.rank(left, right)))
+                .collect(),
+        )
     }
 
     /// Whether any of these tokens can be a symbol, other than as the unknown token.
@@ -247,9 +246,10 @@ impl Symbols {
                 Ok(())
             }
             Unit::AlphabetByte => {
-                let units = piece.iter().enumerate().map(|(at, &byte)| {
-                    (alphabet::BYTE_TO_CHAR[byte as usize], at, at + 1)
-                });
+                let units = piece
+                    .iter()
+                    .enumerate()
+                    .map(|(at, &byte)| (alphabet::BYTE_TO_CHAR[byte as usize], at, at + 1));
                 self.all_units(units, piece.len(), vocab, out)
             }
             Unit::Character => {
@@ -270,7 +270,8 @@ impl Symbols {
     ) -> Result<()> {
         let mut pending: Option<Symbol> = None;
         for (c, start, end) in units {
-            let place = if start == 0 { AT_START } else { 0 } | if end == length { AT_END } else { 0 };
+            let place =
+                if start == 0 { AT_START } else { 0 } | if end == length { AT_END } else { 0 };
             let spelling = self.spell(c, place);
             if let Some(id) = self.allowed(vocab.id(spelling.as_bytes())) {
                 out.extend(pending.take());
@@ -299,7 +300,13 @@ impl Symbols {
 }
 
 /// Appends the `<0xNN>` tokens of a spelling, if the vocabulary has all of them.
-fn fall_back(spelling: &str, start: usize, end: usize, vocab: &Vocab, out: &mut Vec<Symbol>) -> bool {
+fn fall_back(
+    spelling: &str,
+    start: usize,
+    end: usize,
+    vocab: &Vocab,
+    out: &mut Vec<Symbol>,
+) -> bool {
     let before = out.len();
     for (index, byte) in spelling.bytes().enumerate() {
         let Some(id) = vocab.id(format!("<0x{byte:02X}>").as_bytes()) else {
