@@ -70,7 +70,9 @@ def test_hugging_face(shared: Path, name: str) -> None:
         # The template's tokens have no place, and move nobody else's.
         whole = subject.tok.encode(text, special="parse")
         plain = subject.tok.encode(text, add_special_tokens=False, special="parse")
-        kept = [row for row, mask in zip(whole.offsets, whole.special_mask, strict=True) if not mask]
+        kept = [
+            row for row, mask in zip(whole.offsets, whole.special_mask, strict=True) if not mask
+        ]
         assert [row.tolist() for row in kept] == plain.offsets.tolist()
         assert not any(whole.offsets[whole.special_mask == 1].ravel())
     assert not unknown, unknown[:10]
@@ -95,9 +97,7 @@ def test_an_unknown_difference_is_noticed(shared: Path) -> None:
     for place in range(len(offsets)):
         for edge, step in ((0, -1), (1, 1), (1, 2)):
             wrong = [tuple(span) for span in offsets]
-            wrong[place] = tuple(
-                end + step * (at == edge) for at, end in enumerate(offsets[place])
-            )
+            wrong[place] = tuple(end + step * (at == edge) for at, end in enumerate(offsets[place]))
             assert classes(subject, text, wrong)[place] is None
 
 
