@@ -1,6 +1,6 @@
 """The compiled engine: the contract between ``protok`` and its Rust core."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Self, TypeAlias, final, overload
 
 import numpy as np
@@ -9,10 +9,18 @@ import numpy.typing as npt
 SpecialPolicy: TypeAlias = (
     Literal["raise", "text", "parse"] | Sequence[str] | set[str] | frozenset[str]
 )
+Unit: TypeAlias = Literal["byte", "codepoint", "utf16", "grapheme"]
+Of: TypeAlias = Literal["original", "normalized"]
+Scheme: TypeAlias = Literal["bio", "bilou"]
+Side: TypeAlias = Literal["right", "left", "error"]
+TieRule: TypeAlias = Literal[
+    "lowest-ids", "lexicographic-first", "lexicographic-last", "first-seen"
+]
 Ids: TypeAlias = Sequence[int] | npt.NDArray[np.integer[Any]] | Encoding
 
 __version__: str
 UNICODE_VERSIONS: dict[str, str]
+BYTE_ALPHABET: str
 
 class Tokenizer:
     def __new__(
@@ -32,6 +40,10 @@ class Tokenizer:
         *,
         add_special_tokens: bool = True,
         special: SpecialPolicy = "raise",
+        max_length: int | None = None,
+        truncation: Side = "right",
+        stride: int = 0,
+        offsets: bool = False,
         seed: int | None = None,
     ) -> Encoding: ...
     def encode_batch(
@@ -40,6 +52,9 @@ class Tokenizer:
         *,
         add_special_tokens: bool = True,
         special: SpecialPolicy = "raise",
+        max_length: int | None = None,
+        truncation: Side = "right",
+        stride: int = 0,
         threads: int | None = None,
         seed: int | None = None,
     ) -> Batch: ...
@@ -49,6 +64,7 @@ class Tokenizer:
         *,
         add_special_tokens: bool = True,
         special: SpecialPolicy = "raise",
+        seed: int | None = None,
     ) -> Encoding: ...
     @overload  # a str is also a sequence of str: the first overload wins
     def count(  # type: ignore[overload-overlap]
@@ -94,6 +110,13 @@ class Tokenizer:
     ) -> list[str]: ...
     def to_files(self, format: str = "huggingface") -> dict[str, bytes]: ...
     def describe(self) -> str: ...
+    def trace_json(
+        self,
+        text: str | bytes,
+        *,
+        add_special_tokens: bool = True,
+        special: SpecialPolicy = "raise",
+    ) -> str: ...
     @property
     def fingerprint(self) -> str: ...
     @property
@@ -114,17 +137,68 @@ class Encoding:
     def __len__(self) -> int: ...
     def __getitem__(self, index: int) -> int: ...
     def __iter__(self) -> Iterator[int]: ...
+    def __buffer__(self, flags: int, /) -> memoryview: ...
     def tolist(self) -> list[int]: ...
     @property
     def ids(self) -> npt.NDArray[np.uint32]: ...
     @property
     def tokens(self) -> list[str]: ...
     @property
+    def original(self) -> str: ...
+    @property
+    def normalized(self) -> str: ...
+    @property
+    def offsets(self) -> npt.NDArray[np.uint32]: ...
+    @property
     def type_ids(self) -> npt.NDArray[np.uint32]: ...
     @property
-    def special_mask(self) -> npt.NDArray[np.uint8]: ...
+    def attention_mask(self) -> npt.NDArray[np.uint32]: ...
+    @property
+    def special_mask(self) -> npt.NDArray[np.uint32]: ...
     @property
     def sequence_ids(self) -> list[int | None]: ...
+    @property
+    def word_ids(self) -> list[int | None]: ...
+    @property
+    def overflow(self) -> list[Encoding]: ...
+    def spans(self, unit: Unit = "codepoint", of: Of = "original") -> npt.NDArray[np.uint32]: ...
+    def convert(
+        self,
+        span: tuple[int, int],
+        *,
+        from_: tuple[Unit, Of],
+        to: tuple[Unit, Of],
+        partial: Literal["error", "expand"] = "error",
+        sequence: int = 0,
+    ) -> tuple[int, int]: ...
+    def token_at(
+        self, position: int, unit: Unit = "codepoint", of: Of = "original", *, sequence: int = 0
+    ) -> int | None: ...
+    def word_at(
+        self, position: int, unit: Unit = "codepoint", of: Of = "original", *, sequence: int = 0
+    ) -> int | None: ...
+    def word_tokens(self, word: int, *, sequence: int = 0) -> tuple[int, int] | None: ...
+    def text(self, index: int) -> str: ...
+    def bytes(self, index: int) -> bytes: ...
+    def align(
+        self,
+        entities: Sequence[tuple[int, int, str]],
+        *,
+        unit: Unit = "codepoint",
+        scheme: Scheme = "bio",
+        sequence: int = 0,
+    ) -> tuple[list[str], list[tuple[int, tuple[int, int], str]]]: ...
+    def entities(
+        self,
+        labels: Sequence[str],
+        *,
+        unit: Unit = "codepoint",
+        scheme: Scheme = "bio",
+        sequence: int = 0,
+    ) -> list[tuple[int, int, str]]: ...
+    def to_dict(self, unit: Unit = "codepoint", of: Of = "original") -> dict[str, Any]: ...
+    @staticmethod
+    def from_dict(data: dict[str, Any], tok: Tokenizer) -> Encoding: ...
 
 @final
 class Batch:
@@ -136,6 +210,15 @@ class Batch:
     def values(self) -> npt.NDArray[np.uint32]: ...
     @property
     def row_offsets(self) -> npt.NDArray[np.int64]: ...
+    def pad(
+        self,
+        to: int | Literal["longest"] | None = None,
+        *,
+        multiple_of: int = 1,
+        side: Literal["right", "left"] = "right",
+        pad_id: int | None = None,
+        pad_type_id: int = 0,
+    ) -> dict[str, npt.NDArray[np.int64]]: ...
 
 @final
 class Vocab:
@@ -165,3 +248,30 @@ class ControlToken:
     id: int
     content: str
     reason: str
+
+@final
+class WordCounter:
+    def __new__(cls, tokenizer_json: bytes) -> Self: ...
+    def feed(self, texts: Iterable[str | bytes], *, threads: int | None = None) -> None: ...
+    def add(self, word: str | bytes, count: int) -> None: ...
+    def __len__(self) -> int: ...
+    def items(self) -> list[tuple[bytes, int]]: ...
+
+def train_bpe(
+    counter: WordCounter,
+    *,
+    vocab_size: int,
+    symbols: Literal["bytes", "characters"] = "bytes",
+    tie: TieRule = "lowest-ids",
+    min_frequency: int = 0,
+    special_tokens: Sequence[str] = ...,
+    initial_alphabet: str = "",
+    limit_alphabet: int | None = None,
+    end_of_word_suffix: str | None = None,
+    separate_end_of_word: bool = False,
+    continuing_subword_prefix: str | None = None,
+    max_token_length: int | None = None,
+    listed_ties: int = 0,
+    observer: Callable[[int, int], None] | None = None,
+    every: int = 256,
+) -> dict[str, Any]: ...

@@ -402,7 +402,7 @@ impl Encoding {
     /// holds: the texts before and after normalization, ids, tokens, spans with their unit and
     /// text, and the tokenizer's fingerprint. `from_dict` reads it back.
     #[pyo3(signature = (unit="codepoint", of="original"))]
-    fn to_dict<'py>(&self, py: Python<'py>, unit: &str, of: &str) -> PyResult<Bound<'py, PyDict>> {
+    pub fn to_dict<'py>(&self, py: Python<'py>, unit: &str, of: &str) -> PyResult<Bound<'py, PyDict>> {
         let offsets = self.origin.offsets()?;
         let texts = |which: Of| -> PyResult<Vec<String>> {
             (0..offsets.texts())

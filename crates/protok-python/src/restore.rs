@@ -43,7 +43,27 @@ pub fn restore(
     let inner = read(data)?;
     check(&inner, &texts, pipeline, &options)?;
     let texts = texts.into_iter().map(Source::Own).collect();
-    Ok(Encoding::new(inner, Arc::new(origin(texts, options))))
+    let encoding = Encoding::new(inner, Arc::new(origin(texts, options)));
+    same_description(data, &encoding)?;
+    Ok(encoding)
+}
+
+/// Refuses data whose tokens, spans or normalized texts are not those of its ids: somebody reads
+/// them without the tokenizer.
+fn same_description(data: &Bound<'_, PyDict>, encoding: &Encoding) -> PyResult<()> {
+    let unit: String = field(data, "unit")?.extract()?;
+    let of: String = field(data, "of")?.extract()?;
+    let expected = encoding.to_dict(data.py(), &unit, &of)?;
+    for name in ["tokens", "spans", "normalized", "overflow"] {
+        if !field(data, name)?.eq(field(&expected, name)?)? {
+            return Err(to_python(
+                Error::input(format!("The {name} given are not what the ids stand for."))
+                    .at(name)
+                    .hint("The data was changed after Encoding.to_dict gave it."),
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn field<'py>(data: &Bound<'py, PyDict>, name: &str) -> PyResult<Bound<'py, PyAny>> {
