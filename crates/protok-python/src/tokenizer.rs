@@ -356,16 +356,6 @@ impl Tokenizer {
             .map_err(|error| pyo3::exceptions::PyRuntimeError::new_err(error.to_string()))
     }
 
-    /// An encoding from what its `to_dict` gave, if this tokenizer made it.
-    fn restore(&self, data: &Bound<'_, PyDict>) -> PyResult<Encoding> {
-        crate::restore::restore(
-            data,
-            &self.artifact.fingerprint,
-            &self.pipeline,
-            |texts, options| self.origin(texts, options),
-        )
-    }
-
     #[getter]
     fn fingerprint(&self) -> &str {
         &self.artifact.fingerprint
@@ -418,6 +408,16 @@ impl Tokenizer {
 }
 
 impl Tokenizer {
+    /// An encoding from what its `to_dict` gave, if this tokenizer made it.
+    pub fn restore(&self, data: &Bound<'_, PyDict>) -> PyResult<Encoding> {
+        crate::restore::restore(
+            data,
+            &self.artifact.fingerprint,
+            &self.pipeline,
+            |texts, options| self.origin(texts, options),
+        )
+    }
+
     /// The id that pads a batch, if the artifact names one.
     fn pad_token(&self) -> Option<u32> {
         let (_, token) = self.artifact.roles.iter().find(|(role, _)| role == "pad")?;
