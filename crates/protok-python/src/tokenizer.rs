@@ -94,7 +94,11 @@ impl Tokenizer {
         for (name, content) in files {
             contents.push((name.extract()?, content.cast_into::<PyBytes>()?.into()));
         }
-        let compile = CompileOptions { control_tokens, cache_bytes: Some(cache_bytes) };
+        let mut compile = CompileOptions {
+            control_tokens,
+            cache_bytes: Some(cache_bytes),
+            ..CompileOptions::default()
+        };
         py.detach(|| {
             let mut files = Files::default();
             for (name, content) in &contents {
@@ -109,6 +113,9 @@ impl Tokenizer {
             let Artifact { spec, roles, chat_templates, config_notes, notes, format, sources } =
                 formats::read(&files, &read)?;
             let fingerprint = formats::fingerprint(&spec)?;
+            let literals =
+                |(_, text): &(String, String)| formats::template_literals::literals(text);
+            compile.template_literals = chat_templates.iter().flat_map(literals).collect();
             let info = ArtifactInfo {
                 format: format.to_string(),
                 roles,
