@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
 import json
 
+import numpy as np
 import pytest
 
 import protok
