@@ -137,7 +137,6 @@ class Tokenizer:
         add_special_tokens: bool = True,
         special: SpecialPolicy | None = None,
     ) -> str: ...
-    def restore(self, data: dict[str, Any]) -> Encoding: ...
     @property
     def fingerprint(self) -> str: ...
     @property
@@ -221,6 +220,8 @@ class Encoding:
         sequence: int = 0,
     ) -> list[Entity]: ...
     def to_dict(self, unit: Unit = "codepoint", of: Of = "original") -> dict[str, Any]: ...
+    @staticmethod
+    def from_dict(data: dict[str, Any], tok: Tokenizer) -> Encoding: ...
 
 @final
 class Batch:
@@ -239,6 +240,7 @@ class Batch:
         multiple_of: int = 1,
         side: Literal["right", "left"] = "right",
         pad_id: int | None = None,
+        pad_type_id: int = 0,
     ) -> dict[str, npt.NDArray[np.int64]]: ...
 
 @final

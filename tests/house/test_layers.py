@@ -21,7 +21,15 @@ PYTHON_LAYERS = {
     "cli": 9,
 }
 # Inside the command line: what the verbs share, the verbs, the app.
-CLI_LAYERS = {"terminal": 0, "encode": 1, "decode": 1, "inspect": 1, "count": 2, "app": 3}
+CLI_LAYERS = {
+    "terminal": 0,
+    "encode": 1,
+    "decode": 1,
+    "inspect": 1,
+    "trace": 1,
+    "count": 2,
+    "app": 3,
+}
 
 # Facts and tools below the stages; `pattern` is the regular expressions that three stages use.
 BELOW = {"error", "text", "vocab", "spec", "pattern"}

@@ -83,7 +83,7 @@ def test_version_and_help() -> None:
     import protok as package
 
     assert protok("--version").stdout.decode().strip() == f"protok {package.__version__}"
-    for verb in ("encode", "decode", "count", "inspect"):
+    for verb in ("encode", "decode", "count", "inspect", "trace"):
         assert verb in protok("--help").stdout.decode()
         assert protok(verb, "--help").returncode == 0
 
@@ -103,6 +103,8 @@ def test_version_and_help() -> None:
         ("decode", "--", "-1"),
         ("count", "--files", "no/such/file"),
         ("inspect", "protok:none"),
+        ("trace",),
+        ("trace", "-m", "protok:none", "text"),
     ],
     ids=" ".join,
 )

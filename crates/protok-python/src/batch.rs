@@ -117,8 +117,10 @@ impl Batch {
     /// `input_ids`, `attention_mask`, `type_ids` and `special_mask`.
     ///
     /// `to` is "longest" or a length that no row exceeds; the length is then raised to a
-    /// multiple of `multiple_of`. `pad_id` is by default the id of the artifact's pad token.
-    #[pyo3(signature = (to=None, *, multiple_of=1, side="right", pad_id=None))]
+    /// multiple of `multiple_of`. `pad_id` is by default the id of the artifact's pad token; the type
+    /// id of padding is `pad_type_id`.
+    #[pyo3(signature = (to=None, *, multiple_of=1, side="right", pad_id=None, pad_type_id=0))]
+    #[allow(clippy::too_many_arguments)]
     fn pad<'py>(
         &self,
         py: Python<'py>,
@@ -126,6 +128,7 @@ impl Batch {
         multiple_of: usize,
         side: &str,
         pad_id: Option<u32>,
+        pad_type_id: u32,
     ) -> PyResult<Bound<'py, PyDict>> {
         let length = match to {
             None => None,
@@ -157,7 +160,7 @@ impl Batch {
                     .hint("Pass pad_id, the id to pad with."),
             )
         })?;
-        let padding = Padding { length, multiple_of, left, pad_id };
+        let padding = Padding { length, multiple_of, left, pad_id, pad_type_id };
         let pipeline = &self.texts.pipeline;
         let padded = py.detach(|| pipeline.pad(&self.inner, padding)).or_raise()?;
         let dict = PyDict::new(py);

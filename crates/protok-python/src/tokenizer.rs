@@ -94,7 +94,11 @@ impl Tokenizer {
         for (name, content) in files {
             contents.push((name.extract()?, content.cast_into::<PyBytes>()?.into()));
         }
-        let compile = CompileOptions { control_tokens, cache_bytes: Some(cache_bytes) };
+        let mut compile = CompileOptions {
+            control_tokens,
+            cache_bytes: Some(cache_bytes),
+            ..CompileOptions::default()
+        };
         py.detach(|| {
             let mut files = Files::default();
             for (name, content) in &contents {
@@ -109,6 +113,9 @@ impl Tokenizer {
             let Artifact { spec, roles, chat_templates, config_notes, notes, format, sources } =
                 formats::read(&files, &read)?;
             let fingerprint = formats::fingerprint(&spec)?;
+            let literals =
+                |(_, text): &(String, String)| formats::template_literals::literals(text);
+            compile.template_literals = chat_templates.iter().flat_map(literals).collect();
             let info = ArtifactInfo {
                 format: format.to_string(),
                 roles,
@@ -356,16 +363,6 @@ impl Tokenizer {
             .map_err(|error| pyo3::exceptions::PyRuntimeError::new_err(error.to_string()))
     }
 
-    /// An encoding from what its `to_dict` gave, if this tokenizer made it.
-    fn restore(&self, data: &Bound<'_, PyDict>) -> PyResult<Encoding> {
-        crate::restore::restore(
-            data,
-            &self.artifact.fingerprint,
-            &self.pipeline,
-            |texts, options| self.origin(texts, options),
-        )
-    }
-
     #[getter]
     fn fingerprint(&self) -> &str {
         &self.artifact.fingerprint
@@ -419,6 +416,16 @@ impl Tokenizer {
 }
 
 impl Tokenizer {
+    /// An encoding from what its `to_dict` gave, if this tokenizer made it.
+    pub fn restore(&self, data: &Bound<'_, PyDict>) -> PyResult<Encoding> {
+        crate::restore::restore(
+            data,
+            &self.artifact.fingerprint,
+            &self.pipeline,
+            |texts, options| self.origin(texts, options),
+        )
+    }
+
     /// The id that pads a batch, if the artifact names one.
     fn pad_token(&self) -> Option<u32> {
         let (_, token) = self.artifact.roles.iter().find(|(role, _)| role == "pad")?;

@@ -11,6 +11,7 @@ pub mod directory;
 mod hash;
 pub(crate) mod node;
 pub mod save;
+pub mod template_literals;
 pub mod tiktoken;
 pub mod tokenizer_json;
 pub mod vocab_merges;
