@@ -331,10 +331,10 @@ mod tests {
 
     #[test]
     fn policies() {
-        let tokens = compile(&[token(1, "<s>", true), token(2, "<t>", true), token(3, "s>x", false)]);
+        let tokens =
+            compile(&[token(1, "<s>", true), token(2, "<t>", true), token(3, "s>x", false)]);
         let text = "a<s>x";
-        let error =
-            tokens.split(text, Phase::Raw, &SpecialPolicy::Raise, |_| Ok(())).unwrap_err();
+        let error = tokens.split(text, Phase::Raw, &SpecialPolicy::Raise, |_| Ok(())).unwrap_err();
         assert_eq!((error.kind, error.position), (ErrorKind::SpecialToken, Some(1)));
         let parse = split(&tokens, text, &SpecialPolicy::Parse);
         assert_eq!(parse, sections(&[("a", -1), ("<s>", 1), ("x", -1)]));
@@ -351,8 +351,7 @@ mod tests {
         let word = AddedToken { single_word: true, ..token(2, "ab", false) };
         let tokens = compile(&[strip, word]);
         let found = split(&tokens, "x <m>  <m> ab abb", &SpecialPolicy::Parse);
-        let expected =
-            [("x", -1), (" <m>  ", 1), ("<m> ", 1), ("ab", 2), (" abb", -1)];
+        let expected = [("x", -1), (" <m>  ", 1), ("<m> ", 1), ("ab", 2), (" abb", -1)];
         assert_eq!(found, sections(&expected));
     }
 }

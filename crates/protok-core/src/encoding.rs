@@ -42,8 +42,8 @@ impl Encoding {
         &'a self,
         value: impl Fn(&Part) -> T + 'a,
     ) -> impl Iterator<Item = T> + 'a {
-        self.parts.iter().flat_map(move |part| {
-            std::iter::repeat_n(value(part), part.end - part.start)
-        })
+        self.parts
+            .iter()
+            .flat_map(move |part| std::iter::repeat_n(value(part), part.end - part.start))
     }
 }

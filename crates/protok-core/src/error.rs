@@ -30,11 +30,11 @@ pub struct Error {
     /// Where: a JSON path such as `model.merges[12]`, `line 3`, `byte 17`.
     pub location: Option<String>,
     /// What to do.
-    pub hint: Option<String>,
+    pub hint: Option<Box<str>>,
     /// The position in the input, in bytes of UTF-8 or in items of an id sequence.
     pub position: Option<usize>,
     /// The offending value as text: a token, an id, a field.
-    pub value: Option<String>,
+    pub value: Option<Box<str>>,
     /// Which item of a batch, if it was one.
     pub item: Option<usize>,
 }
@@ -45,7 +45,15 @@ pub type Result<T> = std::result::Result<T, Error>;
 impl Error {
     /// An error of the given kind.
     pub fn new(kind: ErrorKind, what: impl Into<String>) -> Self {
-        Self { kind, what: what.into(), location: None, hint: None, position: None, value: None, item: None }
+        Self {
+            kind,
+            what: what.into(),
+            location: None,
+            hint: None,
+            position: None,
+            value: None,
+            item: None,
+        }
     }
 
     /// A malformed or unsupported artifact, with the path of the offending field.
@@ -84,7 +92,7 @@ impl Error {
     /// Adds what the caller can do.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
+        self.hint = Some(hint.into().into_boxed_str());
         self
     }
 
@@ -98,7 +106,7 @@ impl Error {
     /// Adds the offending value.
     #[must_use]
     pub fn value(mut self, value: impl Into<String>) -> Self {
-        self.value = Some(value.into());
+        self.value = Some(value.into().into_boxed_str());
         self
     }
 }

@@ -168,9 +168,9 @@ pub fn entities(
             Scheme::Bio => "BI",
             Scheme::Bilou => "BILU",
         };
-        let parsed = label.split_once('-').filter(|(mark, name)| {
-            mark.len() == 1 && known.contains(mark) && !name.is_empty()
-        });
+        let parsed = label
+            .split_once('-')
+            .filter(|(mark, name)| mark.len() == 1 && known.contains(mark) && !name.is_empty());
         let Some((mark, name)) = parsed else {
             return Err(Error::input(format!("The label {label:?} of token {at} is none."))
                 .position(at)

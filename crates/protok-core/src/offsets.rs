@@ -170,22 +170,24 @@ impl Offsets {
             let (from, to) = token.place(of);
             from < to && from < end && start < to
         };
-        Ok(encoding.parts.iter().filter(|part| part.source == Source::Text(text)).find_map(|part| {
-            let kept = &located.spans.tokens[part.first..part.first + (part.end - part.start)];
-            let skipped = if located.in_order {
-                kept.partition_point(|token| token.place(of).1 <= start)
-            } else {
-                0
-            };
-            // In order, what follows the unit need not be looked at.
-            let mut rest = kept[skipped..].iter();
-            let found = if located.in_order {
-                rest.take_while(|token| token.place(of).0 < end).position(covers)
-            } else {
-                rest.position(covers)
-            };
-            found.map(|found| part.start + skipped + found)
-        }))
+        Ok(encoding.parts.iter().filter(|part| part.source == Source::Text(text)).find_map(
+            |part| {
+                let kept = &located.spans.tokens[part.first..part.first + (part.end - part.start)];
+                let skipped = if located.in_order {
+                    kept.partition_point(|token| token.place(of).1 <= start)
+                } else {
+                    0
+                };
+                // In order, what follows the unit need not be looked at.
+                let mut rest = kept[skipped..].iter();
+                let found = if located.in_order {
+                    rest.take_while(|token| token.place(of).0 < end).position(covers)
+                } else {
+                    rest.position(covers)
+                };
+                found.map(|found| part.start + skipped + found)
+            },
+        ))
     }
 
     /// The bytes of the original that a token covers; empty for the template's.
@@ -218,10 +220,7 @@ impl Offsets {
     }
 
     /// The word of every token of the encoding; None for the template's.
-    pub fn words<'a>(
-        &'a self,
-        encoding: &'a Encoding,
-    ) -> impl Iterator<Item = Option<u32>> + 'a {
+    pub fn words<'a>(&'a self, encoding: &'a Encoding) -> impl Iterator<Item = Option<u32>> + 'a {
         (0..encoding.ids.len()).map(|at| self.token(encoding, at).map(|(_, token)| token.word))
     }
 }

@@ -85,4 +85,3 @@ pub fn map_groups<I: Sync, T: Send>(
     results.sort_unstable_by_key(|(index, _)| *index);
     results.into_iter().map(|(_, result)| result).collect()
 }
-

@@ -126,11 +126,7 @@ fn text(index: usize, type_id: u32) -> Item {
     Item::Text { index, type_id }
 }
 
-fn expand(
-    spec: &spec::TemplateProcessing,
-    items: &[TemplateItem],
-    two: bool,
-) -> Result<Vec<Item>> {
+fn expand(spec: &spec::TemplateProcessing, items: &[TemplateItem], two: bool) -> Result<Vec<Item>> {
     let mut expanded = Vec::new();
     for (at, item) in items.iter().enumerate() {
         match item {

@@ -3,9 +3,8 @@
 use crate::added_tokens::Phase;
 use crate::encoding::Source;
 use crate::error::Result;
-use crate::model::bpe::Observer as ModelObserver;
 use crate::model::bpe::reference::MergeStep;
-use crate::model::bpe::symbols::Symbol;
+use crate::model::{Observer as ModelObserver, Symbol};
 use crate::pipeline::Pipeline;
 use crate::pipeline::encode::EncodeOptions;
 use crate::pipeline::reference::{Observer, ReferenceToken};
@@ -239,4 +238,3 @@ impl Observer for Recorder<'_> {
         }
     }
 }
-

@@ -134,9 +134,7 @@ impl Vocab {
 
     /// All tokens by rising id.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &[u8])> + '_ {
-        (0..=MAX_ID)
-            .take(self.by_id.len())
-            .filter_map(|id| self.bytes(id).map(|bytes| (id, bytes)))
+        (0..=MAX_ID).take(self.by_id.len()).filter_map(|id| self.bytes(id).map(|bytes| (id, bytes)))
     }
 }
 

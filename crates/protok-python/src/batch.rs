@@ -10,8 +10,8 @@ use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use crate::buffer::{self, Buffer};
 use crate::arguments::Text;
+use crate::buffer::{self, Buffer};
 use crate::encoding::{Encoding, Origin, Source};
 use crate::errors::{OrRaise, to_python};
 
@@ -78,9 +78,7 @@ impl Batch {
         let length = self.inner.len();
         let at = if index < 0 { index + length as isize } else { index };
         match usize::try_from(at) {
-            Ok(at) if at < length => {
-                Ok(self.row(at))
-            }
+            Ok(at) if at < length => Ok(self.row(at)),
             _ => Err(PyIndexError::new_err(format!("row {index} of {length}"))),
         }
     }
@@ -166,7 +164,8 @@ impl Batch {
             ("special_mask", padded.special_mask),
         ];
         for (name, values) in arrays {
-            let flat = buffer::to_numpy(Bound::new(py, Buffer::of_i64(values))?.into_any(), "int64")?;
+            let flat =
+                buffer::to_numpy(Bound::new(py, Buffer::of_i64(values))?.into_any(), "int64")?;
             dict.set_item(name, flat.call_method1("reshape", (self.inner.len(), padded.length))?)?;
         }
         Ok(dict)

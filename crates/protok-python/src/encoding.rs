@@ -402,7 +402,12 @@ impl Encoding {
     /// holds: the texts before and after normalization, ids, tokens, spans with their unit and
     /// text, and the tokenizer's fingerprint. `from_dict` reads it back.
     #[pyo3(signature = (unit="codepoint", of="original"))]
-    pub fn to_dict<'py>(&self, py: Python<'py>, unit: &str, of: &str) -> PyResult<Bound<'py, PyDict>> {
+    pub fn to_dict<'py>(
+        &self,
+        py: Python<'py>,
+        unit: &str,
+        of: &str,
+    ) -> PyResult<Bound<'py, PyDict>> {
         let offsets = self.origin.offsets()?;
         let texts = |which: Of| -> PyResult<Vec<String>> {
             (0..offsets.texts())
@@ -442,11 +447,8 @@ impl Encoding {
         let special = crate::arguments::policy_to_python(&options.special, &self.origin.pipeline);
         dict.set_item("special", special)?;
         dict.set_item("seed", options.seed)?;
-        let overflow: PyResult<Vec<_>> = self
-            .overflow()
-            .iter()
-            .map(|window| window.to_dict(py, unit, of))
-            .collect();
+        let overflow: PyResult<Vec<_>> =
+            self.overflow().iter().map(|window| window.to_dict(py, unit, of)).collect();
         dict.set_item("overflow", overflow?)?;
         Ok(dict)
     }

@@ -21,9 +21,9 @@ fn build(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
     let fields = [
         ("what", Some(error.what.clone()).into_pyobject(py)?.into_any()),
         ("location", error.location.clone().into_pyobject(py)?.into_any()),
-        ("hint", error.hint.clone().into_pyobject(py)?.into_any()),
+        ("hint", error.hint.as_deref().into_pyobject(py)?.into_any()),
         ("position", error.position.into_pyobject(py)?.into_any()),
-        ("value", error.value.clone().into_pyobject(py)?.into_any()),
+        ("value", error.value.as_deref().into_pyobject(py)?.into_any()),
     ]
     .into_py_dict(py)?;
     let exception = class.call((error.to_string(),), Some(&fields))?;

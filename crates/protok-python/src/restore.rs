@@ -148,7 +148,8 @@ fn fits(inner: &Inner, encoded: &[Vec<u32>], pipeline: &Pipeline) -> bool {
         }
     };
     [true, false].into_iter().any(|add_special_tokens| {
-        let items: Vec<&Item> = pipeline.template().items(encoded.len(), add_special_tokens).collect();
+        let items: Vec<&Item> =
+            pipeline.template().items(encoded.len(), add_special_tokens).collect();
         items.len() == inner.parts.len()
             && inner.parts.iter().zip(items).all(|(part, item)| is(part, item))
     })

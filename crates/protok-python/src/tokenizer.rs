@@ -240,17 +240,12 @@ impl Tokenizer {
     ) -> PyResult<Bound<'py, PyAny>> {
         let options = self.options(add_special_tokens, special, SpecialPolicy::Text)?;
         let one = text.cast::<PyString>().is_ok() || text.cast::<PyBytes>().is_ok();
-        let texts = if one {
-            vec![(Text::from_python(text)?, None)]
-        } else {
-            batch_texts(text)?
-        };
+        let texts = if one { vec![(Text::from_python(text)?, None)] } else { batch_texts(text)? };
         let texts: Vec<&str> = texts.iter().map(|(text, _)| text.as_str()).collect();
         let size = texts.iter().map(|text| text.len()).sum();
         let threads = thread_count(threads);
-        let counts =
-            detach_if(py, size, || self.pipeline.count_batch(&texts, &options, threads))
-                .or_raise()?;
+        let counts = detach_if(py, size, || self.pipeline.count_batch(&texts, &options, threads))
+            .or_raise()?;
         if one {
             return Ok(counts[0].into_pyobject(py)?.into_any());
         }
@@ -415,9 +410,12 @@ impl Tokenizer {
 impl Tokenizer {
     /// An encoding from what its `to_dict` gave, if this tokenizer made it.
     pub fn restore(&self, data: &Bound<'_, PyDict>) -> PyResult<Encoding> {
-        crate::restore::restore(data, &self.artifact.fingerprint, &self.pipeline, |texts, options| {
-            self.origin(texts, options)
-        })
+        crate::restore::restore(
+            data,
+            &self.artifact.fingerprint,
+            &self.pipeline,
+            |texts, options| self.origin(texts, options),
+        )
     }
 
     /// The id that pads a batch, if the artifact names one.

@@ -130,6 +130,28 @@ fn model(model: &Model) -> Value {
             "unk_id": model.unk_id,
             "byte_fallback": model.byte_fallback,
             "vocab": vocab(&model.vocab, Some(&model.scores)),
+            "kinds": model.kinds,
+        }),
+        Model::SentencePieceBpe(model) => json!({
+            "type": "SentencePieceBPE",
+            "unk_id": model.unk_id,
+            "byte_fallback": model.byte_fallback,
+            "vocab": vocab(&model.vocab, Some(&model.scores)),
+            "kinds": model.kinds,
+        }),
+        Model::SentencePieceWord(model) => json!({
+            "type": "SentencePieceWord",
+            "unk_id": model.unk_id,
+            "byte_fallback": model.byte_fallback,
+            "unit": model.unit,
+            "vocab": vocab(&model.vocab, None),
+            "kinds": model.kinds,
+        }),
+        Model::Greedy(model) => json!({ "type": "Greedy", "vocab": vocab(&model.vocab, None) }),
+        Model::Bytes(model) => json!({
+            "type": "Bytes",
+            "offset": model.offset,
+            "vocab": vocab(&model.vocab, None),
         }),
     }
 }

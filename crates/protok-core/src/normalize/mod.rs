@@ -5,17 +5,22 @@
 //! Everything here is linear in the text, but for the sorting of combining marks within one
 //! cluster. A step makes a text at most 18 times longer (NFKC of one Arabic ligature).
 
+mod bert;
+mod charsmap;
 mod forms;
+mod nmt;
 
 use std::borrow::Cow;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::pretokenize::Matcher;
 use crate::spec::{self, Pattern, Semantics};
 use crate::text::aligned::AlignedText;
 use crate::text::alignment::Alignment;
+use crate::text::alphabet;
 use crate::text::edits::Edits;
 
+use charsmap::Charsmap;
 pub use forms::Form;
 
 /// A compiled normalizer: steps that run one after the other.
@@ -32,13 +37,19 @@ enum Step {
     Replace { pattern: Matcher, content: String },
     Prepend(String),
     Strip { left: bool, right: bool },
+    CleanText,
+    SpaceIdeographs,
+    DropNonspacingMarks,
+    Nmt,
+    Charsmap(Charsmap),
+    ByteLevel,
 }
 
 impl Normalizer {
     /// Compiles the normalizer of a spec.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Artifact`] for a component without an engine, or a bad pattern.
+    /// [`crate::ErrorKind::Artifact`] for a bad pattern or character map.
     pub fn compile(spec: Option<&spec::Normalizer>, semantics: Semantics) -> Result<Self> {
         let mut steps = Vec::new();
         if let Some(spec) = spec {
@@ -56,7 +67,20 @@ impl Normalizer {
     /// Whether the result for a text is the joined results for its parts, wherever it is cut.
     #[must_use]
     pub fn is_local(&self) -> bool {
-        self.steps.iter().all(|step| matches!(step, Step::Lowercase | Step::StripAccents))
+        self.steps.iter().all(|step| match step {
+            Step::Lowercase
+            | Step::StripAccents
+            | Step::CleanText
+            | Step::SpaceIdeographs
+            | Step::DropNonspacingMarks
+            | Step::Nmt
+            | Step::ByteLevel => true,
+            Step::Form(_)
+            | Step::Replace { .. }
+            | Step::Prepend(_)
+            | Step::Strip { .. }
+            | Step::Charsmap(_) => false,
+        })
     }
 
     /// The normalized text.
@@ -140,18 +164,17 @@ fn add_steps(spec: &spec::Normalizer, semantics: Semantics, steps: &mut Vec<Step
         },
         Spec::Prepend(prepend) => Step::Prepend(prepend.prepend.clone()),
         Spec::Strip(strip) => Step::Strip { left: strip.strip_left, right: strip.strip_right },
-        Spec::Bert(_) => return Err(no_engine("BertNormalizer")),
-        Spec::Nmt => return Err(no_engine("Nmt")),
-        Spec::Precompiled(_) => return Err(no_engine("Precompiled")),
-        Spec::ByteLevel => return Err(no_engine("ByteLevel")),
+        Spec::Bert(bert) => {
+            bert::add_steps(*bert, steps);
+            return Ok(());
+        }
+        Spec::Nmt => Step::Nmt,
+        Spec::Precompiled(map) => {
+            Step::Charsmap(Charsmap::compile(&map.precompiled_charsmap, semantics)?)
+        }
+        Spec::ByteLevel => Step::ByteLevel,
     });
     Ok(())
-}
-
-fn no_engine(name: &str) -> Error {
-    Error::artifact("type", format!("The normalizer {name} has no engine in this version."))
-        .hint("Nothing is approximated in its place.")
-        .value(name)
 }
 
 /// Compiles a pattern of the spec.
@@ -177,6 +200,10 @@ impl Step {
             Step::Replace { .. } => "Replace",
             Step::Prepend(_) => "Prepend",
             Step::Strip { .. } => "Strip",
+            Step::CleanText | Step::SpaceIdeographs | Step::DropNonspacingMarks => "BertNormalizer",
+            Step::Nmt => "Nmt",
+            Step::Charsmap(_) => "Precompiled",
+            Step::ByteLevel => "ByteLevel",
         }
     }
 
@@ -195,6 +222,12 @@ impl Step {
                 }
             }
             Step::Strip { left, right } => strip(text, *left, *right, edits),
+            Step::CleanText => bert::clean_text(text, edits),
+            Step::SpaceIdeographs => bert::space_ideographs(text, edits),
+            Step::DropNonspacingMarks => bert::drop_nonspacing_marks(text, edits),
+            Step::Nmt => nmt::clean(text, edits),
+            Step::Charsmap(map) => map.edits(text, edits),
+            Step::ByteLevel => alphabet::spell(text, edits),
         }
         Ok(())
     }
@@ -216,9 +249,8 @@ fn lowercase(text: &str, edits: &mut Edits) {
 /// Deletes combining marks. A character that loses marks is rewritten together with them, so
 /// that its offset covers them.
 fn strip_accents(text: &str, edits: &mut Edits) {
-    let is_mark = |c: char| {
-        !c.is_ascii() && unicode_normalization_alignments::char::is_combining_mark(c)
-    };
+    let is_mark =
+        |c: char| !c.is_ascii() && unicode_normalization_alignments::char::is_combining_mark(c);
     let mut chars = text.char_indices().peekable();
     while let Some((start, c)) = chars.next() {
         let mut end = start + c.len_utf8();

@@ -45,7 +45,7 @@ impl Pipeline {
     ) -> Result<Batch> {
         let size = |input: &Input<'_>| input.0.len() + input.1.map_or(0, str::len);
         let mut groups = map_groups(inputs, size, threads, |inputs, start| {
-            self.with_scratch(|scratch| {
+            self.with_scratch(&options.special, |scratch| {
                 let mut group = Batch::empty(options.add_special_tokens);
                 for (index, input) in (start..).zip(inputs) {
                     self.encode_row(*input, options, scratch, &mut group)
@@ -78,14 +78,15 @@ impl Pipeline {
         &self,
         (text, pair): Input<'_>,
         options: &EncodeOptions,
-        scratch: &mut crate::model::bpe::Scratch,
+        scratch: &mut crate::model::Scratch,
         batch: &mut Batch,
     ) -> Result<()> {
         if pair.is_some() || options.truncation.is_some() {
-            let mut row = self.assemble(1 + usize::from(pair.is_some()), options, |index, out| {
-                let text = if index == 0 { text } else { pair.unwrap_or("") };
-                self.encode_with(text, options, scratch, out)
-            })?;
+            let mut row =
+                self.assemble(1 + usize::from(pair.is_some()), options, |index, out| {
+                    let text = if index == 0 { text } else { pair.unwrap_or("") };
+                    self.encode_with(text, options, scratch, out)
+                })?;
             // Rows before it that needed no description get one now.
             while batch.rows.len() < batch.len() {
                 let earlier = self.plain_row(batch, batch.rows.len());
@@ -158,19 +159,24 @@ impl Pipeline {
         threads: usize,
     ) -> Result<Vec<i64>> {
         let added = self.template.added(1, options.add_special_tokens);
-        let groups = map_groups(texts, |text| text.len(), threads, |texts, start| {
-            self.with_scratch(|scratch| {
-                let mut ids = Vec::new();
-                let mut counts = Vec::with_capacity(texts.len());
-                for (index, text) in (start..).zip(texts) {
-                    ids.clear();
-                    self.encode_with(text, options, scratch, &mut ids)
-                        .map_err(|error| in_batch(error, index))?;
-                    counts.push((ids.len() + added) as i64);
-                }
-                Ok(counts)
-            })
-        })?;
+        let groups = map_groups(
+            texts,
+            |text| text.len(),
+            threads,
+            |texts, start| {
+                self.with_scratch(&options.special, |scratch| {
+                    let mut ids = Vec::new();
+                    let mut counts = Vec::with_capacity(texts.len());
+                    for (index, text) in (start..).zip(texts) {
+                        ids.clear();
+                        self.encode_with(text, options, scratch, &mut ids)
+                            .map_err(|error| in_batch(error, index))?;
+                        counts.push((ids.len() + added) as i64);
+                    }
+                    Ok(counts)
+                })
+            },
+        )?;
         Ok(groups.concat())
     }
 }
@@ -262,12 +268,7 @@ impl Padded {
 
 impl Batch {
     fn empty(add_special_tokens: bool) -> Self {
-        Self {
-            values: Vec::new(),
-            row_offsets: vec![0],
-            rows: Vec::new(),
-            add_special_tokens,
-        }
+        Self { values: Vec::new(), row_offsets: vec![0], rows: Vec::new(), add_special_tokens }
     }
 
     /// The ids of a row.

@@ -3,10 +3,12 @@
 use crate::added_tokens::{Phase, SpecialPolicy};
 use crate::encoding::{Encoding, Part, Source};
 use crate::error::{Error, Result};
+use crate::model::bpe::Bpe;
 use crate::model::bpe::dropout::Dropout;
-use crate::model::bpe::{Bpe, Scratch};
+use crate::model::{Engine, Model, Scratch, Symbol, with_engine};
 use crate::postprocess::Item;
 use crate::text::utf8;
+use crate::vocab::Vocab;
 
 use super::Pipeline;
 use super::truncate::{Truncation, Window};
@@ -26,14 +28,32 @@ pub struct EncodeOptions {
 
 impl Default for EncodeOptions {
     fn default() -> Self {
-        Self { add_special_tokens: true, special: SpecialPolicy::Raise, seed: None, truncation: None }
+        Self {
+            add_special_tokens: true,
+            special: SpecialPolicy::Raise,
+            seed: None,
+            truncation: None,
+        }
     }
 }
 
 /// Where pieces go: the model's cached engine, or its dropout.
 pub(super) enum Sink<'a> {
     Cached(&'a mut Scratch),
-    Dropout(Dropout),
+    Dropout(Box<Dropout>),
+}
+
+/// The tokens of a piece with merges left out; only BPE has a dropout.
+pub(super) fn encode_with_dropout(
+    model: &Model,
+    piece: &[u8],
+    vocab: &Vocab,
+    dropout: &mut Dropout,
+) -> Result<Vec<Symbol>> {
+    match model {
+        Model::Bpe(bpe) => Bpe::encode_with_dropout(bpe, piece, vocab, dropout),
+        _ => Err(Error::input("This model has no dropout.")),
+    }
 }
 
 impl Pipeline {
@@ -48,7 +68,7 @@ impl Pipeline {
         options: &EncodeOptions,
         out: &mut Vec<u32>,
     ) -> Result<()> {
-        self.with_scratch(|scratch| self.encode_with(text, options, scratch, out))
+        self.with_scratch(&options.special, |scratch| self.encode_with(text, options, scratch, out))
     }
 
     pub(super) fn encode_with(
@@ -65,17 +85,9 @@ impl Pipeline {
     pub(super) fn sink<'a>(&self, options: &EncodeOptions, scratch: &'a mut Scratch) -> Sink<'a> {
         match options.seed {
             Some(seed) if self.model.dropout() > 0.0 => {
-                Sink::Dropout(Dropout::new(self.model.dropout(), seed))
+                Sink::Dropout(Box::new(Dropout::new(self.model.dropout(), seed)))
             }
             _ => Sink::Cached(scratch),
-        }
-    }
-
-    /// The model that a policy calls for.
-    pub(super) fn model_for(&self, policy: &SpecialPolicy) -> &Bpe {
-        match (&self.plain_model, policy) {
-            (Some(plain), policy) if *policy != SpecialPolicy::Parse => plain,
-            _ => &self.model,
         }
     }
 
@@ -95,52 +107,66 @@ impl Pipeline {
                     Ok(())
                 }
                 None => {
-                    let text = &text[section.start..section.end];
-                    self.encode_section(text, policy, sink, out)
+                    let part = &text[section.start..section.end];
+                    self.encode_section(part, start + section.start, policy, sink, out)
                 }
             })
             .map_err(|error| shift(error, start))
     }
 
-    /// Encodes a section without raw added tokens.
+    /// Encodes a section without raw added tokens, which starts at byte `start` of the caller's
+    /// text.
     fn encode_section(
         &self,
         text: &str,
+        start: usize,
         policy: &SpecialPolicy,
         sink: &mut Sink<'_>,
         out: &mut Vec<u32>,
     ) -> Result<()> {
-        let normalized = self.normalizer.apply(text)?;
-        self.added.split(&normalized, Phase::Normalized, policy, |section| {
-            match section.token {
-                Some(id) => {
-                    out.push(id);
-                    Ok(())
-                }
-                None => {
-                    let text = &normalized[section.start..section.end];
-                    self.encode_pieces(text, policy, sink, out)
-                }
+        // Few pre-tokenizers care what the start of the text became.
+        let (normalized, alignment) = if start == 0 && self.pre_tokenizer.asks_for_head() {
+            let (normalized, alignment) = self.normalizer.apply_with_alignment(text)?;
+            (normalized, Some(alignment))
+        } else {
+            (self.normalizer.apply(text)?, None)
+        };
+        self.added.split(&normalized, Phase::Normalized, policy, |section| match section.token {
+            Some(id) => {
+                out.push(id);
+                Ok(())
+            }
+            None => {
+                let range = section.start..section.end;
+                let head = alignment
+                    .as_ref()
+                    .map_or(0, |alignment| alignment.head(&normalized, range.clone()));
+                self.encode_pieces(&normalized[range], head, policy, sink, out)
             }
         })
     }
 
-    /// Encodes normalized text without any added tokens.
+    /// Encodes normalized text without any added tokens, of which `head` bytes come from the
+    /// start of the caller's text.
     #[inline]
     fn encode_pieces(
         &self,
         text: &str,
+        head: usize,
         policy: &SpecialPolicy,
         sink: &mut Sink<'_>,
         out: &mut Vec<u32>,
     ) -> Result<()> {
         let model = self.model_for(policy);
         match sink {
-            Sink::Cached(scratch) => self.pre_tokenizer.for_each_piece(text, |piece, _, _| {
-                model.encode(piece, &self.vocab, scratch, out)
+            // One loop for each kind of model: nothing is decided for each piece.
+            Sink::Cached(scratch) => with_engine!(model, engine => {
+                self.pre_tokenizer.for_each_piece(text, head, |piece| {
+                    Engine::encode(engine, piece, &self.vocab, scratch, out)
+                })
             }),
-            Sink::Dropout(dropout) => self.pre_tokenizer.for_each_piece(text, |piece, _, _| {
-                let symbols = model.encode_with_dropout(piece, &self.vocab, dropout)?;
+            Sink::Dropout(dropout) => self.pre_tokenizer.for_each_piece(text, head, |piece| {
+                let symbols = encode_with_dropout(model, piece, &self.vocab, dropout)?;
                 out.extend(symbols.iter().map(|symbol| symbol.id));
                 Ok(())
             }),
@@ -157,7 +183,7 @@ impl Pipeline {
         pair: Option<&str>,
         options: &EncodeOptions,
     ) -> Result<Encoding> {
-        self.with_scratch(|scratch| {
+        self.with_scratch(&options.special, |scratch| {
             self.assemble(1 + usize::from(pair.is_some()), options, |index, out| {
                 let text = if index == 0 { text } else { pair.unwrap_or("") };
                 self.encode_with(text, options, scratch, out)
@@ -172,13 +198,13 @@ impl Pipeline {
     /// [`crate::ErrorKind::Input`] if the tokenizer cannot hold any bytes; else as
     /// [`Self::encode_text`].
     pub fn encode_bytes(&self, bytes: &[u8], options: &EncodeOptions) -> Result<Encoding> {
-        if !self.pre_tokenizer.yields_bytes() {
+        if !self.reads_bytes() {
             return Err(Error::input(
                 "This tokenizer reads characters, so it cannot hold bytes that are not UTF-8.",
             )
             .hint("Decode the bytes and use encode."));
         }
-        self.with_scratch(|scratch| {
+        self.with_scratch(&options.special, |scratch| {
             self.assemble(1, options, |_, out| {
                 let mut sink = self.sink(options, scratch);
                 utf8::for_each_section(bytes, |section, start| match section {
@@ -186,12 +212,10 @@ impl Pipeline {
                     Err(piece) => {
                         let model = self.model_for(&options.special);
                         match &mut sink {
-                            Sink::Cached(scratch) => {
-                                model.encode(piece, &self.vocab, scratch, out)
-                            }
+                            Sink::Cached(scratch) => model.encode(piece, &self.vocab, scratch, out),
                             Sink::Dropout(dropout) => {
                                 let symbols =
-                                    model.encode_with_dropout(piece, &self.vocab, dropout)?;
+                                    encode_with_dropout(model, piece, &self.vocab, dropout)?;
                                 out.extend(symbols.iter().map(|symbol| symbol.id));
                                 Ok(())
                             }

@@ -15,15 +15,14 @@ use std::sync::Mutex;
 
 use rustc_hash::FxHashSet;
 
-use crate::added_tokens::AddedTokens;
+use crate::added_tokens::{AddedTokens, SpecialPolicy};
 use crate::decode::{DecodeOptions, Decoder};
 use crate::error::{Error, Result};
-use crate::model::bpe::symbols::Unit;
-use crate::model::bpe::{Bpe, Scratch};
+use crate::model::{self, Model, Scratch};
 use crate::normalize::Normalizer;
 use crate::postprocess::Template;
 use crate::pretokenize::PreTokenizer;
-use crate::spec::{Model, Spec};
+use crate::spec::Spec;
 use crate::vocab::Vocab;
 
 /// The cache of each thread, in bytes, where the caller does not say.
@@ -67,13 +66,14 @@ pub struct Pipeline {
     control: Vec<(u32, ControlReason)>,
     normalizer: Normalizer,
     pre_tokenizer: PreTokenizer,
-    model: Bpe,
+    model: Model,
     /// The model for plain text, where the model could otherwise make a control token.
-    plain_model: Option<Bpe>,
+    plain_model: Option<Model>,
     template: Template,
     decoder: Decoder,
     cache_bytes: usize,
-    idle: Mutex<Vec<Scratch>>,
+    /// Scratch memory of the model and of the plain model, which remember different tokens.
+    idle: [Mutex<Vec<Scratch>>; 2],
 }
 
 impl Pipeline {
@@ -83,35 +83,24 @@ impl Pipeline {
     /// [`crate::ErrorKind::Artifact`], with the path of the component, for anything that cannot
     /// run exactly.
     pub fn compile(spec: Spec, options: &CompileOptions) -> Result<Self> {
-        let Model::Bpe(bpe) = &spec.model else {
-            return Err(Error::artifact(
-                "model.type",
-                "This kind of model has no engine in this version.",
-            )
-            .hint("BPE models can be loaded."));
-        };
-        let vocab = Vocab::new(&bpe.vocab)?;
+        let vocab = Vocab::new(spec.model.tokens())?;
         let normalizer = Normalizer::compile(spec.normalizer.as_ref(), spec.semantics)?;
         let pre_tokenizer = PreTokenizer::compile(spec.pre_tokenizer.as_ref(), spec.semantics)?;
         let control = control_tokens(&spec, options.control_tokens.as_deref())?;
         let ids: FxHashSet<u32> = control.iter().map(|&(id, _)| id).collect();
         let added = AddedTokens::compile(&spec.added_tokens, &ids, &normalizer)?;
 
-        let unit = match (&bpe.merges, pre_tokenizer.yields_bytes()) {
-            (crate::spec::Merges::ByRank, _) => Unit::Byte,
-            (_, true) => Unit::AlphabetByte,
-            (_, false) => Unit::Character,
+        let compile = |banned: &FxHashSet<u32>| {
+            let bytes = pre_tokenizer.yields_bytes();
+            Model::compile(&spec.model, spec.semantics, bytes, &vocab, banned)
         };
-        let model = Bpe::compile(bpe, unit, &vocab, &FxHashSet::default())?;
+        let model = compile(&FxHashSet::default())?;
         let mut banned = ids;
-        if let Some(unk) = bpe.unk_token.as_ref().and_then(|token| vocab.id(token.as_bytes())) {
+        if let Some(unk) = model::unknown_token(&spec.model, &vocab) {
             banned.remove(&unk);
         }
-        let plain_model = if model.can_yield(&banned, &vocab) {
-            Some(Bpe::compile(bpe, unit, &vocab, &banned)?)
-        } else {
-            None
-        };
+        let plain_model =
+            if model.can_yield(&banned, &vocab) { Some(compile(&banned)?) } else { None };
         let template = Template::compile(spec.post_processor.as_ref())?;
         let decoder = Decoder::compile(spec.decoder.as_ref(), spec.semantics, &vocab, &added)?;
         Ok(Self {
@@ -125,7 +114,7 @@ impl Pipeline {
             template,
             decoder,
             cache_bytes: options.cache_bytes.unwrap_or(DEFAULT_CACHE_BYTES),
-            idle: Mutex::new(Vec::new()),
+            idle: Default::default(),
             spec,
         })
     }
@@ -213,14 +202,30 @@ impl Pipeline {
         self.decoder.decode_bytes(ids, &self.vocab, &self.added, options)
     }
 
-    /// Lends scratch memory for the length of a call. No lock is held while it is lent, and a
-    /// process that forks while another thread holds the lock only goes without old memory.
-    fn with_scratch<T>(&self, work: impl FnOnce(&mut Scratch) -> T) -> T {
+    /// Whether any bytes can be encoded, not only text.
+    pub(super) fn reads_bytes(&self) -> bool {
+        self.pre_tokenizer.yields_bytes() || self.model.reads_bytes()
+    }
+
+    /// The model that a policy calls for.
+    fn model_for(&self, policy: &SpecialPolicy) -> &Model {
+        match &self.plain_model {
+            Some(plain) if *policy != SpecialPolicy::Parse => plain,
+            _ => &self.model,
+        }
+    }
+
+    /// Lends the scratch memory of the model that a policy calls for, for the length of a call.
+    /// No lock is held while it is lent, and a process that forks while another thread holds the
+    /// lock only goes without old memory.
+    fn with_scratch<T>(&self, policy: &SpecialPolicy, work: impl FnOnce(&mut Scratch) -> T) -> T {
         const MOST_IDLE: usize = 16;
-        let idle = self.idle.try_lock().ok().and_then(|mut idle| idle.pop());
-        let mut scratch = idle.unwrap_or_else(|| Scratch::new(self.cache_bytes));
+        let plain = self.plain_model.is_some() && *policy != SpecialPolicy::Parse;
+        let idle = &self.idle[usize::from(plain)];
+        let kept = idle.try_lock().ok().and_then(|mut idle| idle.pop());
+        let mut scratch = kept.unwrap_or_else(|| Scratch::new(self.cache_bytes));
         let result = work(&mut scratch);
-        if let Ok(mut idle) = self.idle.try_lock()
+        if let Ok(mut idle) = idle.try_lock()
             && idle.len() < MOST_IDLE
         {
             idle.push(scratch);
@@ -229,10 +234,7 @@ impl Pipeline {
     }
 }
 
-fn control_tokens(
-    spec: &Spec,
-    named: Option<&[String]>,
-) -> Result<Vec<(u32, ControlReason)>> {
+fn control_tokens(spec: &Spec, named: Option<&[String]>) -> Result<Vec<(u32, ControlReason)>> {
     let mut control: Vec<(u32, ControlReason)> = match named {
         None => spec
             .added_tokens

@@ -6,8 +6,7 @@
 
 use crate::added_tokens::{Phase, Section, SpecialPolicy};
 use crate::error::Result;
-use crate::model::bpe::Observer as ModelObserver;
-use crate::model::bpe::symbols::Symbol;
+use crate::model::{Observer as ModelObserver, Symbol};
 use crate::text::aligned::AlignedText;
 
 use super::Pipeline;

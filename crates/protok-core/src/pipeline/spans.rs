@@ -6,13 +6,12 @@
 
 use crate::added_tokens::Phase;
 use crate::error::Result;
-use crate::model::bpe::Bpe;
-use crate::model::bpe::symbols::Symbol;
+use crate::model::{Model, Symbol};
 use crate::text::alignment::Alignment;
 use crate::text::utf8;
 
 use super::Pipeline;
-use super::encode::{EncodeOptions, Sink};
+use super::encode::{EncodeOptions, Sink, encode_with_dropout};
 
 /// A token with its place in the normalized text and in the original, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +53,7 @@ impl Pipeline {
     /// # Errors
     /// As [`Pipeline::encode_text`].
     pub fn spans(&self, bytes: &[u8], options: &EncodeOptions) -> Result<Spans> {
-        self.with_scratch(|scratch| {
+        self.with_scratch(&options.special, |scratch| {
             let mut walk = Walk {
                 spans: Spans::default(),
                 word: 0,
@@ -131,12 +130,16 @@ impl Pipeline {
                 walk.word += 1;
                 return Ok(());
             }
-            self.pre_tokenizer.for_each_piece(part, |piece, start, inserted| {
+            let head = if from == 0 && self.pre_tokenizer.asks_for_head() {
+                alignment.head(&normalized, section.start..section.end)
+            } else {
+                0
+            };
+            self.pre_tokenizer.for_each_placed_piece(part, head, |piece, place| {
                 walk.encode(model, self, piece)?;
-                let start = section.start + start;
                 for symbol in &walk.symbols {
-                    let at = start + symbol.start.saturating_sub(inserted);
-                    let end = start + symbol.end.saturating_sub(inserted);
+                    let (at, end) = place.span(symbol.start, symbol.end);
+                    let (at, end) = (section.start + at, section.start + end);
                     walk.spans.tokens.push(TokenSpan {
                         id: symbol.id,
                         normalized: (base + at, base + end),
@@ -156,14 +159,14 @@ impl Pipeline {
 
 impl Walk<'_> {
     /// Puts the tokens of a piece into `symbols`.
-    fn encode(&mut self, model: &Bpe, pipeline: &Pipeline, piece: &[u8]) -> Result<()> {
+    fn encode(&mut self, model: &Model, pipeline: &Pipeline, piece: &[u8]) -> Result<()> {
         match &mut self.sink {
             Sink::Cached(scratch) => {
                 self.symbols.clear();
                 model.encode_spans(piece, &pipeline.vocab, scratch, &mut self.symbols)
             }
             Sink::Dropout(dropout) => {
-                self.symbols = model.encode_with_dropout(piece, &pipeline.vocab, dropout)?;
+                self.symbols = encode_with_dropout(model, piece, &pipeline.vocab, dropout)?;
                 Ok(())
             }
         }

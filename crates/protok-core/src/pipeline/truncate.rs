@@ -121,7 +121,12 @@ fn budgets(lengths: &[usize], room: usize) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    fn windows(max_length: usize, side: Side, stride: usize, lengths: &[usize]) -> Vec<Vec<Window>> {
+    fn windows(
+        max_length: usize,
+        side: Side,
+        stride: usize,
+        lengths: &[usize],
+    ) -> Vec<Vec<Window>> {
         Truncation { max_length, side, stride }.windows(lengths, 2).unwrap()
     }
 

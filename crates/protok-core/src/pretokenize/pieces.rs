@@ -1,21 +1,37 @@
-//! A compiled pre-tokenizer: cuts, one after the other, and perhaps GPT-2's byte alphabet.
+//! A compiled pre-tokenizer: steps that cut pieces or rewrite them, one after the other.
 //!
-//! The alphabet is never written out: a piece stays the bytes it is, and the model reads them as
-//! the alphabet would spell them. A cut that came after the alphabet would see its characters,
-//! so such a sequence is refused.
+//! GPT-2's byte alphabet is not written out where it comes last: a piece stays the bytes it is,
+//! and the model reads them as the alphabet would spell them. Steps after it see its characters.
+//!
+//! The fast path, [`PreTokenizer::for_each_piece`], goes through the steps piece by piece, in
+//! memory that the longest piece bounds; the reference, [`PreTokenizer::pieces_aligned`], takes
+//! all pieces through one step after the other.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::spec::{self, Semantics};
 use crate::text::aligned::AlignedText;
+use crate::text::alignment::Alignment;
+use crate::text::alphabet;
 use crate::text::edits::Edits;
 
 use super::Splitter;
+use super::cut::Cut;
+pub use super::rewrite::Place;
+use super::rewrite::{Mark, head_after, spelled_length};
 
 /// See the [module](self).
 #[derive(Debug, Default)]
 pub struct PreTokenizer {
-    cuts: Vec<Splitter>,
+    steps: Vec<Step>,
     bytes: Option<ByteLevel>,
+}
+
+#[derive(Debug)]
+enum Step {
+    Cut(Cut),
+    Mark(Mark),
+    /// The byte alphabet, written out.
+    Spell(ByteLevel),
 }
 
 #[derive(Debug)]
@@ -24,17 +40,45 @@ struct ByteLevel {
     cut: Option<Splitter>,
 }
 
+/// The memory of one step.
+#[derive(Debug, Default)]
+struct Buffer {
+    prefixed: String,
+    text: String,
+    edits: Edits,
+}
+
+/// What is known of the text that is cut.
+#[derive(Clone, Copy)]
+struct Trail<'a> {
+    place: Place<'a>,
+    /// Whether the place is asked for; else it means nothing after a step that rewrites.
+    placed: bool,
+    /// How many bytes at its start come from the start of the original.
+    head: usize,
+}
+
+impl Trail<'_> {
+    fn part(self, start: usize) -> Self {
+        let place = if self.placed { self.place.advanced(start) } else { self.place };
+        Self { place, head: self.head.saturating_sub(start), ..self }
+    }
+}
+
+type Report<'r> = &'r mut dyn FnMut(&[u8], Place<'_>) -> Result<()>;
+
 impl PreTokenizer {
     /// Compiles the pre-tokenizer of a spec. A rank file's pieces are bytes without any mark.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Artifact`] for a component without an engine, or a bad pattern.
+    /// [`crate::ErrorKind::Artifact`] for a bad pattern or setting.
     pub fn compile(spec: Option<&spec::PreTokenizer>, semantics: Semantics) -> Result<Self> {
         let mut compiled = Self::default();
         if let Some(spec) = spec {
             compiled.add(spec).map_err(|error| error.within("pre_tokenizer"))?;
         }
         if semantics == Semantics::Tiktoken {
+            compiled.spell();
             compiled.bytes = Some(ByteLevel { add_prefix_space: false, cut: None });
         }
         Ok(compiled)
@@ -44,35 +88,27 @@ impl PreTokenizer {
         use spec::PreTokenizer as Spec;
         if let Spec::Sequence(items) = spec {
             for (index, item) in items.iter().enumerate() {
-                self.add(item)
-                    .map_err(|error| error.within(&format!("pretokenizers[{index}]")))?;
+                self.add(item).map_err(|error| error.within(&format!("pretokenizers[{index}]")))?;
             }
             return Ok(());
         }
-        if self.bytes.is_some() {
-            return Err(Error::artifact("type", "A pre-tokenizer stands after ByteLevel.")
-                .hint("It would see the byte alphabet; this version cannot run that exactly."));
-        }
+        // Whatever comes after the alphabet sees it written out.
+        self.spell();
         match spec {
-            Spec::Sequence(_) => {}
             Spec::ByteLevel(byte_level) => {
                 self.bytes = Some(ByteLevel {
                     add_prefix_space: byte_level.add_prefix_space,
                     cut: byte_level.use_regex.then(Splitter::gpt2).transpose()?,
                 });
             }
-            Spec::Split(split) => self.cuts.push(Splitter::compile(split)?),
-            Spec::Digits(digits) => self.cuts.push(Splitter::digits(*digits)),
-            Spec::Bert => return Err(no_engine("BertPreTokenizer")),
-            Spec::Whitespace => return Err(no_engine("Whitespace")),
-            Spec::WhitespaceSplit => return Err(no_engine("WhitespaceSplit")),
-            Spec::Metaspace(_) => return Err(no_engine("Metaspace")),
-            Spec::Punctuation(_) => return Err(no_engine("Punctuation")),
-            Spec::CharDelimiterSplit(_) => return Err(no_engine("CharDelimiterSplit")),
-            Spec::UnicodeScripts => return Err(no_engine("UnicodeScripts")),
-            Spec::FixedLength(_) => return Err(no_engine("FixedLength")),
+            Spec::Metaspace(metaspace) => self.steps.push(Step::Mark(Mark::compile(*metaspace))),
+            spec => self.steps.extend(Cut::compile(spec)?.map(Step::Cut)),
         }
         Ok(())
+    }
+
+    fn spell(&mut self) {
+        self.steps.extend(self.bytes.take().map(Step::Spell));
     }
 
     /// Whether pieces are read as bytes, so that any bytes can be encoded.
@@ -81,15 +117,31 @@ impl PreTokenizer {
         self.bytes.is_some()
     }
 
+    /// Whether the pieces depend on where in the original a section stands, so that
+    /// [`Self::for_each_piece`] must be told its `head`.
+    #[must_use]
+    pub fn asks_for_head(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step, Step::Mark(mark) if mark.asks_for_start()))
+    }
+
     /// The engine of each pattern, in order.
     #[must_use]
     pub fn engines(&self) -> Vec<&'static str> {
-        let byte_level = self.bytes.as_ref().and_then(|bytes| bytes.cut.as_ref());
-        self.cuts.iter().chain(byte_level).map(Splitter::engine).collect()
+        let of_bytes = |bytes: &ByteLevel| bytes.cut.as_ref().map(Splitter::engine);
+        self.steps
+            .iter()
+            .filter_map(|step| match step {
+                Step::Cut(cut) => cut.engine(),
+                Step::Spell(bytes) => of_bytes(bytes),
+                Step::Mark(_) => None,
+            })
+            .chain(self.bytes.as_ref().and_then(of_bytes))
+            .collect()
     }
 
-    /// Calls `report` with each piece of a section, in order: its bytes, where it starts in the
-    /// section, and how many bytes at its start were put there.
+    /// Calls `report` with the bytes of each piece of a section, in order. Of the section, `head`
+    /// bytes come from the start of the original ([`Alignment::head`]; 0 if
+    /// [`Self::asks_for_head`] says no).
     ///
     /// # Errors
     /// [`crate::ErrorKind::Limit`] if a pattern reaches its bound, and what `report` returns.
@@ -97,19 +149,133 @@ impl PreTokenizer {
     pub fn for_each_piece(
         &self,
         text: &str,
-        mut report: impl FnMut(&[u8], usize, usize) -> Result<()>,
+        head: usize,
+        mut report: impl FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
-        match (self.cuts.as_slice(), &self.bytes) {
-            ([], None) => report(text.as_bytes(), 0, 0),
-            ([], Some(bytes)) => bytes.for_each_piece(text, 0, report),
-            ([cut], bytes) if bytes.as_ref().is_none_or(ByteLevel::is_plain) => cut
-                .for_each_piece(text, |start, end| {
-                    report(&text.as_bytes()[start..end], start, 0)
-                }),
-            (cuts, bytes) => cut_deep(cuts, text, 0, &mut |piece, start| match bytes {
-                None => report(piece.as_bytes(), start, 0),
-                Some(bytes) => bytes.for_each_piece(piece, start, &mut report),
+        if let Some(cut) = self.only_pattern() {
+            return cut.for_each_piece(text, |start, end| report(&text.as_bytes()[start..end]));
+        }
+        self.walk_section(text, head, false, &mut |piece, _| report(piece))
+    }
+
+    /// As [`Self::for_each_piece`], with the place that each piece has in the section.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn for_each_placed_piece(
+        &self,
+        text: &str,
+        head: usize,
+        mut report: impl FnMut(&[u8], Place<'_>) -> Result<()>,
+    ) -> Result<()> {
+        if let Some(cut) = self.only_pattern() {
+            return cut.for_each_piece(text, |start, end| {
+                report(&text.as_bytes()[start..end], Place::Slice { start, inserted: 0 })
+            });
+        }
+        if self.rewrites_once() {
+            return self.walk_section(text, head, true, &mut report);
+        }
+        // Rewriting what was rewritten is rare enough to take the reference's way.
+        let pieces =
+            self.pieces_from(AlignedText::new(text, 0), |piece| piece.span(0..1).0 < head as u32)?;
+        pieces.iter().try_for_each(|piece| report(piece.text().as_bytes(), Place::Aligned(piece)))
+    }
+
+    /// The pattern, if cutting there is all there is to do.
+    #[inline]
+    fn only_pattern(&self) -> Option<&Splitter> {
+        match (self.steps.as_slice(), &self.bytes) {
+            ([Step::Cut(Cut::Pattern(cut))], bytes)
+                if bytes.as_ref().is_none_or(ByteLevel::is_plain) =>
+            {
+                Some(cut)
+            }
+            ([], Some(ByteLevel { add_prefix_space: false, cut: Some(cut) })) => Some(cut),
+            _ => None,
+        }
+    }
+
+    /// Whether no byte is rewritten twice.
+    fn rewrites_once(&self) -> bool {
+        let prefixes = |bytes: &ByteLevel| usize::from(bytes.add_prefix_space);
+        let steps: usize = self
+            .steps
+            .iter()
+            .map(|step| match step {
+                Step::Cut(_) => 0,
+                Step::Mark(_) => 1,
+                Step::Spell(bytes) => 1 + prefixes(bytes),
+            })
+            .sum();
+        steps + self.bytes.as_ref().map_or(0, prefixes) <= 1
+    }
+
+    fn walk_section(
+        &self,
+        text: &str,
+        head: usize,
+        placed: bool,
+        report: Report<'_>,
+    ) -> Result<()> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        let mut buffers: Vec<Buffer> = self.steps.iter().map(|_| Buffer::default()).collect();
+        let trail = Trail { place: Place::Slice { start: 0, inserted: 0 }, placed, head };
+        self.walk(&self.steps, &mut buffers, text, trail, report)
+    }
+
+    /// Takes a text through the steps that are left.
+    fn walk(
+        &self,
+        steps: &[Step],
+        buffers: &mut [Buffer],
+        text: &str,
+        trail: Trail<'_>,
+        report: Report<'_>,
+    ) -> Result<()> {
+        let ([step, steps @ ..], [buffer, buffers @ ..]) = (steps, buffers) else {
+            return match &self.bytes {
+                None => report(text.as_bytes(), trail.place),
+                Some(bytes) => {
+                    bytes.for_each_piece(text, trail, &mut String::new(), |piece, trail| {
+                        report(piece.as_bytes(), trail.place)
+                    })
+                }
+            };
+        };
+        match step {
+            Step::Cut(cut) => cut.for_each_piece(text, |start, end| {
+                self.walk(steps, buffers, &text[start..end], trail.part(start), report)
             }),
+            Step::Mark(mark) => {
+                let Buffer { text: marked, edits, .. } = buffer;
+                edits.clear();
+                if trail.placed || trail.head > 0 {
+                    mark.edits(text, trail.head > 0, edits);
+                }
+                marked.clear();
+                mark.rewrite(text, trail.head > 0, marked);
+                let alignment = trail.placed.then(|| Alignment::default().rewritten(edits));
+                let trail = trail.rewritten(alignment.as_ref(), head_after(trail.head, edits));
+                mark.for_each_piece(marked, |start, end| {
+                    self.walk(steps, buffers, &marked[start..end], trail.part(start), report)
+                })
+            }
+            Step::Spell(bytes) => {
+                let Buffer { prefixed, text: spelled, edits } = buffer;
+                bytes.for_each_piece(text, trail, prefixed, |piece, trail| {
+                    edits.clear();
+                    alphabet::spell(piece, edits);
+                    spelled.clear();
+                    spelled.push_str(&edits.apply(piece));
+                    let alignment = trail.placed.then(|| Alignment::default().rewritten(edits));
+                    let head = spelled_length(piece, trail.head.min(piece.len()));
+                    let trail = trail.rewritten(alignment.as_ref(), head);
+                    self.walk(steps, buffers, spelled, trail, report)
+                })
+            }
         }
     }
 
@@ -118,23 +284,65 @@ impl PreTokenizer {
     /// # Errors
     /// As [`Self::for_each_piece`].
     pub fn pieces_aligned(&self, text: AlignedText) -> Result<Vec<AlignedText>> {
+        let starts = text.starts_original();
+        self.pieces_from(text, |piece| starts && piece.starts_at_zero())
+    }
+
+    /// The pieces of a text; `is_first` says whether one comes from the start of the original.
+    fn pieces_from(
+        &self,
+        text: AlignedText,
+        is_first: impl Fn(&AlignedText) -> bool,
+    ) -> Result<Vec<AlignedText>> {
         let mut pieces = vec![text];
-        for cut in &self.cuts {
-            pieces = cut_aligned(cut, &pieces)?;
-        }
-        if let Some(bytes) = &self.bytes {
-            if bytes.add_prefix_space {
-                let mut edits = Edits::default();
-                edits.replace(0, 0, " ");
-                for piece in pieces.iter_mut().filter(|piece| !piece.text().starts_with(' ')) {
-                    piece.apply(&edits);
+        pieces.retain(|piece| !piece.is_empty());
+        for step in &self.steps {
+            pieces = match step {
+                Step::Cut(cut) => cut_aligned(&pieces, |text, ranges| cut.split(text, ranges))?,
+                Step::Mark(mark) => {
+                    for piece in &mut pieces {
+                        let mut edits = Edits::default();
+                        mark.edits(piece.text(), is_first(piece), &mut edits);
+                        piece.apply(&edits);
+                    }
+                    cut_aligned(&pieces, |text, ranges| {
+                        mark.for_each_piece(text, |start, end| {
+                            ranges.push((start, end));
+                            Ok(())
+                        })
+                    })?
                 }
-            }
-            if let Some(cut) = &bytes.cut {
-                pieces = cut_aligned(cut, &pieces)?;
-            }
+                Step::Spell(bytes) => {
+                    let mut pieces = bytes.pieces_aligned(pieces)?;
+                    for piece in &mut pieces {
+                        let mut edits = Edits::default();
+                        alphabet::spell(piece.text(), &mut edits);
+                        piece.apply(&edits);
+                    }
+                    pieces
+                }
+            };
         }
-        Ok(pieces)
+        match &self.bytes {
+            Some(bytes) => bytes.pieces_aligned(pieces),
+            None => Ok(pieces),
+        }
+    }
+}
+
+impl<'a> Trail<'a> {
+    /// After a stretch was rewritten.
+    fn rewritten<'b>(self, alignment: Option<&'b Alignment>, head: usize) -> Trail<'b>
+    where
+        'a: 'b,
+    {
+        let place = match alignment {
+            Some(alignment) if !alignment.is_identity() => {
+                Place::Rewritten { alignment, at: 0, start: self.place.start() }
+            }
+            _ => self.place,
+        };
+        Trail { place, placed: self.placed, head }
     }
 }
 
@@ -144,60 +352,59 @@ impl ByteLevel {
         !self.add_prefix_space && self.cut.is_none()
     }
 
+    /// Calls `report` with each piece, not spelled yet.
     fn for_each_piece(
         &self,
         text: &str,
-        offset: usize,
-        mut report: impl FnMut(&[u8], usize, usize) -> Result<()>,
+        mut trail: Trail<'_>,
+        prefixed: &mut String,
+        mut report: impl FnMut(&str, Trail<'_>) -> Result<()>,
     ) -> Result<()> {
-        let prefixed;
-        let (text, inserted) = if self.add_prefix_space && !text.starts_with(' ') {
-            prefixed = format!(" {text}");
-            (prefixed.as_str(), 1)
+        let text = if self.add_prefix_space && !text.starts_with(' ') {
+            prefixed.clear();
+            prefixed.push(' ');
+            prefixed.push_str(text);
+            trail.head += usize::from(trail.head > 0);
+            if let Place::Slice { inserted, .. } = &mut trail.place {
+                *inserted += 1;
+            }
+            prefixed
         } else {
-            (text, 0)
+            text
         };
         match &self.cut {
-            None => report(text.as_bytes(), offset, inserted),
-            Some(cut) => cut.for_each_piece(text, |start, end| {
-                let bytes = &text.as_bytes()[start..end];
-                if start < inserted {
-                    report(bytes, offset, inserted)
-                } else {
-                    report(bytes, offset + start - inserted, 0)
-                }
-            }),
+            None => report(text, trail),
+            Some(cut) => {
+                cut.for_each_piece(text, |start, end| report(&text[start..end], trail.part(start)))
+            }
+        }
+    }
+
+    fn pieces_aligned(&self, mut pieces: Vec<AlignedText>) -> Result<Vec<AlignedText>> {
+        if self.add_prefix_space {
+            let mut edits = Edits::default();
+            edits.replace(0, 0, " ");
+            for piece in pieces.iter_mut().filter(|piece| !piece.text().starts_with(' ')) {
+                piece.apply(&edits);
+            }
+        }
+        match &self.cut {
+            Some(cut) => cut_aligned(&pieces, |text, ranges| cut.split(text, ranges)),
+            None => Ok(pieces),
         }
     }
 }
 
-fn cut_deep(
-    cuts: &[Splitter],
-    text: &str,
-    offset: usize,
-    report: &mut dyn FnMut(&str, usize) -> Result<()>,
-) -> Result<()> {
-    match cuts {
-        [] => report(text, offset),
-        [first, rest @ ..] => first.for_each_piece(text, |start, end| {
-            cut_deep(rest, &text[start..end], offset + start, report)
-        }),
-    }
-}
-
-fn cut_aligned(cut: &Splitter, pieces: &[AlignedText]) -> Result<Vec<AlignedText>> {
+fn cut_aligned(
+    pieces: &[AlignedText],
+    mut split: impl FnMut(&str, &mut Vec<(usize, usize)>) -> Result<()>,
+) -> Result<Vec<AlignedText>> {
     let mut result = Vec::new();
     let mut ranges = Vec::new();
     for piece in pieces {
         ranges.clear();
-        cut.split(piece.text(), &mut ranges)?;
+        split(piece.text(), &mut ranges)?;
         result.extend(ranges.iter().map(|&(start, end)| piece.slice(start..end)));
     }
     Ok(result)
-}
-
-fn no_engine(name: &str) -> Error {
-    Error::artifact("type", format!("The pre-tokenizer {name} has no engine in this version."))
-        .hint("Nothing is approximated in its place.")
-        .value(name)
 }

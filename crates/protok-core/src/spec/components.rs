@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 
 use super::Semantics;
-use super::vocabulary::TokenList;
 
 /// A pattern to search for: a literal string or a regular expression.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -235,103 +234,6 @@ pub struct FixedLength {
 
 fn five() -> usize {
     5
-}
-
-// ---------------------------------------------------------------------------------------------
-// Stage 4
-
-/// Stage 4: turns each piece into tokens of the vocabulary.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Model {
-    /// Byte-pair encoding.
-    Bpe(Bpe),
-    /// Longest match with a continuation prefix.
-    WordPiece(WordPiece),
-    /// The most probable segmentation.
-    Unigram(Unigram),
-    /// One token a piece.
-    WordLevel(WordLevel),
-}
-
-impl Model {
-    /// The tokens with their ids.
-    #[must_use]
-    pub fn tokens(&self) -> &TokenList {
-        match self {
-            Model::Bpe(model) => &model.vocab,
-            Model::WordPiece(model) => &model.vocab,
-            Model::Unigram(model) => &model.vocab,
-            Model::WordLevel(model) => &model.vocab,
-        }
-    }
-}
-
-/// Which pairs merge, and in what order.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Merges {
-    /// A list of pairs of ids; the earlier a pair stands, the earlier it merges. A pair that is
-    /// listed twice has the place of its last mention.
-    Listed(Vec<(u32, u32)>),
-    /// Any two neighbours whose joined bytes are a token merge, lowest id first (tiktoken).
-    ByRank,
-}
-
-/// See [`Model::Bpe`].
-#[derive(Debug, Clone, PartialEq)]
-pub struct Bpe {
-    /// The vocabulary. With [`Merges::ByRank`] tokens are raw bytes, otherwise text.
-    pub vocab: TokenList,
-    /// The merges.
-    pub merges: Merges,
-    /// Chance of leaving a merge out (BPE-dropout, Provilkov et al. 2020).
-    pub dropout: Option<f32>,
-    /// The token for what the vocabulary lacks. Without one, such characters vanish.
-    pub unk_token: Option<String>,
-    /// Prefix of every symbol but a piece's first.
-    pub continuing_subword_prefix: Option<String>,
-    /// Suffix of a piece's last symbol.
-    pub end_of_word_suffix: Option<String>,
-    /// Neighbouring unknown characters form one token.
-    pub fuse_unk: bool,
-    /// Unknown characters become `<0xNN>` tokens.
-    pub byte_fallback: bool,
-    /// A piece that is itself a token is not merged but taken whole.
-    pub ignore_merges: bool,
-}
-
-/// See [`Model::WordPiece`].
-#[derive(Debug, Clone, PartialEq)]
-pub struct WordPiece {
-    /// The vocabulary.
-    pub vocab: TokenList,
-    /// The token for a piece that cannot be covered.
-    pub unk_token: String,
-    /// Prefix of every token but a piece's first.
-    pub continuing_subword_prefix: String,
-    /// Longer pieces become the unknown token.
-    pub max_input_chars_per_word: usize,
-}
-
-/// See [`Model::Unigram`].
-#[derive(Debug, Clone, PartialEq)]
-pub struct Unigram {
-    /// The pieces.
-    pub vocab: TokenList,
-    /// The log probability of each entry of `vocab`, in its order.
-    pub scores: Vec<f64>,
-    /// Place of the unknown token in `vocab`.
-    pub unk_id: Option<usize>,
-    /// Unknown characters become `<0xNN>` tokens.
-    pub byte_fallback: bool,
-}
-
-/// See [`Model::WordLevel`].
-#[derive(Debug, Clone, PartialEq)]
-pub struct WordLevel {
-    /// The vocabulary.
-    pub vocab: TokenList,
-    /// The token for a piece that the vocabulary lacks.
-    pub unk_token: String,
 }
 
 // ---------------------------------------------------------------------------------------------

@@ -5,9 +5,11 @@
 //! component names and field names it keeps, so that saving is the reverse of loading.
 
 pub mod components;
+pub mod models;
 pub mod vocabulary;
 
 pub use components::*;
+pub use models::*;
 pub use vocabulary::{TokenList, VocabularyError};
 
 /// Whose rules a component follows. The same name means different things to different

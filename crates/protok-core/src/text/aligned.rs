@@ -41,14 +41,14 @@ impl AlignedText {
         self.text.is_empty()
     }
 
-    /// The bytes of the original that bytes `range` of the text came from. An empty range, and
-    /// one that was inserted, has an empty span.
+    /// The bytes of the original that bytes `range` of the text came from. Inserted bytes add
+    /// nothing to it. An empty range, and one that was inserted, has an empty span.
     #[must_use]
     pub fn span(&self, range: Range<usize>) -> (u32, u32) {
         match self.origin.get(range.clone()) {
             Some(origins @ [first, ..]) => {
                 let end = origins.iter().map(|origin| origin.1).max().unwrap_or(first.1);
-                (first.0, end)
+                (first_source(origins).unwrap_or(*first).0, end)
             }
             _ => {
                 let at = match range.start.checked_sub(1).and_then(|i| self.origin.get(i)) {
@@ -58,6 +58,18 @@ impl AlignedText {
                 (at, at)
             }
         }
+    }
+
+    /// Whether the first byte that was not inserted came from the start of the original.
+    #[must_use]
+    pub fn starts_original(&self) -> bool {
+        first_source(&self.origin).or(self.origin.first().copied()).is_some_and(|from| from.0 == 0)
+    }
+
+    /// Whether the first byte came from the start of the original or was inserted there.
+    #[must_use]
+    pub fn starts_at_zero(&self) -> bool {
+        self.origin.first().is_some_and(|from| from.0 == 0)
     }
 
     /// The part of the text in `range`.
@@ -87,6 +99,11 @@ impl AlignedText {
         self.text = edits.apply(&self.text);
         self.origin = origin;
     }
+}
+
+/// Where the first byte that was not inserted came from.
+fn first_source(origins: &[(u32, u32)]) -> Option<(u32, u32)> {
+    origins.iter().copied().find(|(from, to)| from < to)
 }
 
 #[cfg(test)]

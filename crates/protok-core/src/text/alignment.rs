@@ -83,16 +83,44 @@ impl Alignment {
         }
     }
 
-    /// The stretch of the original that bytes `range` of the text came from. An empty range has
-    /// an empty span.
+    /// The stretch of the original that bytes `range` of the text came from. Inserted bytes add
+    /// nothing to it. An empty range, and one that was inserted, has an empty span.
     #[must_use]
     pub fn span(&self, range: Range<usize>) -> (usize, usize) {
         if range.is_empty() {
             let at = self.boundary(range.start);
             return (at, at);
         }
-        let start = self.origin(range.start).0;
+        let start = self.origin(self.first_source(range.clone()).unwrap_or(range.start)).0;
         (start, self.origin(range.end - 1).1.max(start))
+    }
+
+    /// The first byte of `range` that was not inserted.
+    fn first_source(&self, range: Range<usize>) -> Option<usize> {
+        let mut at = range.start;
+        let next = self.runs.partition_point(|run| run.end <= at);
+        for run in &self.runs[next..] {
+            let source = run.from < run.to && run.start < run.end;
+            if run.start > at || source || at >= range.end {
+                break;
+            }
+            at = run.end;
+        }
+        (at < range.end).then_some(at)
+    }
+
+    /// How many bytes at the start of `range` of `text` came from the start of the original, or
+    /// were inserted before what did.
+    #[must_use]
+    pub fn head(&self, text: &str, range: Range<usize>) -> usize {
+        let first = self.first_source(range.clone()).unwrap_or(range.start);
+        if range.is_empty() || self.origin(first).0 != 0 {
+            return 0;
+        }
+        let part = &text[range.clone()];
+        part.char_indices()
+            .find(|&(at, _)| self.origin(range.start + at).0 != 0)
+            .map_or(part.len(), |(at, _)| at)
     }
 
     /// The stretch of the text that came from bytes `range` of the original: the least that
@@ -100,20 +128,21 @@ impl Alignment {
     /// has an empty stretch.
     #[must_use]
     pub fn image(&self, range: Range<usize>) -> (usize, usize) {
-        let place = |at: usize, end: bool| {
-            // The last run that starts before `at` in the original, or touches it from there.
-            let next = self.runs.partition_point(|run| run.to <= at && !(end && run.to == at));
-            let shift = match next.checked_sub(1) {
-                Some(before) => self.runs[before].end as isize - self.runs[before].to as isize,
-                None => 0,
-            };
-            match self.runs.get(next) {
-                Some(run) if run.from < at || (!end && run.from <= at && run.to > at) => {
-                    if end { run.end } else { run.start }
+        let place =
+            |at: usize, end: bool| {
+                // The last run that starts before `at` in the original, or touches it from there.
+                let next = self.runs.partition_point(|run| run.to <= at && !(end && run.to == at));
+                let shift = match next.checked_sub(1) {
+                    Some(before) => self.runs[before].end as isize - self.runs[before].to as isize,
+                    None => 0,
+                };
+                match self.runs.get(next) {
+                    Some(run) if run.from < at || (!end && run.from <= at && run.to > at) => {
+                        if end { run.end } else { run.start }
+                    }
+                    _ => at.wrapping_add_signed(shift),
                 }
-                _ => at.wrapping_add_signed(shift),
-            }
-        };
+            };
         let start = place(range.start, false);
         if range.is_empty() {
             return (start, start);

@@ -3,6 +3,8 @@
 //! Bytes that Latin-1 prints keep their character; the other 68 get U+0100 onwards in order.
 //! Source: `bytes_to_unicode` in the `encoder.py` that OpenAI published with GPT-2.
 
+use super::edits::Edits;
+
 /// The character for each byte.
 pub const BYTE_TO_CHAR: [char; 256] = build();
 
@@ -52,6 +54,17 @@ pub fn decode(token: &str) -> Option<Vec<u8>> {
 #[must_use]
 pub fn encode(bytes: &[u8]) -> String {
     bytes.iter().map(|&byte| BYTE_TO_CHAR[byte as usize]).collect()
+}
+
+/// Spells a text in the alphabet. All characters that spell one came from the whole of it.
+pub fn spell(text: &str, edits: &mut Edits) {
+    for (start, c) in text.char_indices() {
+        if !matches!(c, '!'..='~') {
+            let end = start + c.len_utf8();
+            let bytes = &text.as_bytes()[start..end];
+            edits.replace_chars(start, end, bytes.iter().map(|&byte| BYTE_TO_CHAR[byte as usize]));
+        }
+    }
 }
 
 #[cfg(test)]

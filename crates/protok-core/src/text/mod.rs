@@ -4,6 +4,7 @@ pub mod aligned;
 pub mod alignment;
 pub mod alphabet;
 pub mod edits;
+pub mod scripts;
 pub mod unicode;
 pub mod units;
 pub mod utf8;

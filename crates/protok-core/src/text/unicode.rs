@@ -13,6 +13,8 @@ pub const VERSIONS: &[(&str, &str)] = &[
     ("normalization", "9.0.0"),
     ("case", "17.0.0"),
     ("graphemes", "17.0.0"),
+    ("categories", "8.0.0"),
+    ("scripts", "9.0.0"),
 ];
 
 /// The sorted, disjoint code-point ranges of a regular-expression class such as `\w`.
@@ -53,6 +55,34 @@ pub fn is_word(c: char) -> bool {
     if c.is_ascii() { c.is_ascii_alphanumeric() || c == '_' } else { in_ranges(&WORD, c) }
 }
 
+/// Whether `c` is punctuation for BERT: ASCII punctuation and the categories P* of Unicode 8, as
+/// `tokenizers` has them. U+166D and U+111C9 have left these categories since.
+#[must_use]
+pub fn is_punctuation(c: char) -> bool {
+    static RANGES: LazyLock<Vec<(char, char)>> =
+        LazyLock::new(|| class_ranges(r"[[\p{P}&&\p{age=8.0}]\x{166D}\x{111C9}]"));
+    if c.is_ascii() { c.is_ascii_punctuation() } else { in_ranges(&RANGES, c) }
+}
+
+/// Whether `c` is a non-spacing mark (Mn) of Unicode 8. A few characters have changed sides since.
+#[must_use]
+pub fn is_nonspacing_mark(c: char) -> bool {
+    static RANGES: LazyLock<Vec<(char, char)>> = LazyLock::new(|| {
+        class_ranges(
+            r"[[[\p{Mn}&&\p{age=8.0}]--[\x{1885}\x{1886}\x{A9BD}\x{111C9}]]\x{1734}\x{1171E}]",
+        )
+    });
+    !c.is_ascii() && in_ranges(&RANGES, c)
+}
+
+/// Whether `c` is a control, format or private-use character (Cc, Cf, Co) of Unicode 8.
+#[must_use]
+pub fn is_control(c: char) -> bool {
+    static RANGES: LazyLock<Vec<(char, char)>> =
+        LazyLock::new(|| class_ranges(r"[[\p{Cc}\p{Cf}\p{Co}]&&\p{age=8.0}]"));
+    if c.is_ascii() { c.is_ascii_control() } else { in_ranges(&RANGES, c) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -65,6 +95,18 @@ mod tests {
         for c in [' ', '-', '\u{a0}', '🐈', '\u{378}'] {
             assert!(!is_word(c), "{c:?}");
         }
+    }
+
+    #[test]
+    fn categories_of_unicode_8() {
+        for c in ['$', '-', '。', '\u{166d}', '\u{111c9}'] {
+            assert!(is_punctuation(c), "{c:?}");
+        }
+        assert!(!is_punctuation('€') && !is_punctuation('\u{2e43}') && !is_punctuation('a'));
+        assert!(is_nonspacing_mark('\u{301}') && is_nonspacing_mark('\u{1734}'));
+        assert!(!is_nonspacing_mark('\u{1885}') && !is_nonspacing_mark('\u{903}'));
+        assert!(is_control('\u{200d}') && is_control('\u{e000}') && is_control('\u{7f}'));
+        assert!(!is_control('\u{8e2}') && !is_control('\u{378}') && !is_control(' '));
     }
 
     #[test]

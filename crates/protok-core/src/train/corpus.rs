@@ -40,14 +40,26 @@ impl WordCounter {
     /// # Errors
     /// [`crate::ErrorKind::Limit`] where a pattern reaches its bound.
     pub fn feed(&mut self, texts: &[&str], threads: usize) -> Result<()> {
-        let groups = map_groups(texts, |text| text.len(), threads, |texts, _| {
-            let mut counts = WordCounts::new();
-            for text in texts {
-                let normalized = self.normalizer.apply(text)?;
-                self.pre_tokenizer.for_each_piece(&normalized, |piece, _, _| counts.add(piece, 1))?;
-            }
-            Ok(counts)
-        })?;
+        let groups = map_groups(
+            texts,
+            |text| text.len(),
+            threads,
+            |texts, _| {
+                let mut counts = WordCounts::new();
+                for text in texts {
+                    let (normalized, head) = if self.pre_tokenizer.asks_for_head() {
+                        let (normalized, alignment) = self.normalizer.apply_with_alignment(text)?;
+                        let head = alignment.head(&normalized, 0..normalized.len());
+                        (normalized, head)
+                    } else {
+                        (self.normalizer.apply(text)?, 0)
+                    };
+                    self.pre_tokenizer
+                        .for_each_piece(&normalized, head, |piece| counts.add(piece, 1))?;
+                }
+                Ok(counts)
+            },
+        )?;
         groups.iter().try_for_each(|group| self.counts.merge(group))
     }
 

@@ -222,7 +222,7 @@ fn unigram(fields: &RawFields<'_>) -> Result<Model> {
         .hint("Set it to the place of the unknown piece, or to null."));
     }
     let byte_fallback = fields.with("byte_fallback", |field| field.bool())?.unwrap_or(false);
-    Ok(Model::Unigram(Unigram { vocab, scores, unk_id, byte_fallback }))
+    Ok(Model::Unigram(Unigram { vocab, scores, kinds: Vec::new(), unk_id, byte_fallback }))
 }
 
 /// With two tokens for one id, the reference decodes the id to either, by chance.

@@ -305,11 +305,20 @@ impl<'a> ModelText<'a> {
             Model::WordLevel(model) => {
                 ModelText::WordLevel { vocab: VocabText::new(tokens)?, unk_token: &model.unk_token }
             }
+            Model::Unigram(model) if !model.kinds.is_empty() => {
+                return Err(refused("model", "has pieces of several kinds, as SentencePiece does"));
+            }
             Model::Unigram(model) => ModelText::Unigram {
                 unk_id: model.unk_id,
                 vocab: ScoredText::new(model)?,
                 byte_fallback: model.byte_fallback,
             },
+            Model::SentencePieceBpe(_)
+            | Model::SentencePieceWord(_)
+            | Model::Greedy(_)
+            | Model::Bytes(_) => {
+                return Err(refused("model", "is of a kind that the format does not have"));
+            }
         })
     }
 }

@@ -93,8 +93,10 @@ mod tests {
         let pairs = Pairs::listed(&[(0, 1, 2), (2, 0, 3), (3, 1, 4)]);
         let symbols = vec![0, 1, 0, 1, 1, 0, 1];
         let run = |chance, seed| {
-            let mut merged: Vec<Symbol> =
-                (0..).zip(&symbols).map(|(at, &id)| Symbol { id, start: at, end: at + 1 }).collect();
+            let mut merged: Vec<Symbol> = (0..)
+                .zip(&symbols)
+                .map(|(at, &id)| Symbol { id, start: at, end: at + 1 })
+                .collect();
             Dropout::new(chance, seed).merge(&mut merged, &pairs);
             assert!(merged.windows(2).all(|pair| pair[0].end == pair[1].start));
             merged.iter().map(|symbol| symbol.id).collect::<Vec<u32>>()

@@ -9,20 +9,20 @@ pub mod cache;
 pub mod dropout;
 pub mod merge;
 pub mod pairs;
-mod queue;
 pub mod reference;
 pub mod symbols;
 
 use rustc_hash::FxHashSet;
 
+use super::{Engine, Observer, Scratch};
 use crate::error::{Error, Result};
 use crate::spec::{self, Merges};
 use crate::text::alphabet;
 use crate::vocab::Vocab;
 
-use cache::{Cache, Key};
+use cache::Key;
 use dropout::Dropout;
-use merge::{MergeScratch, SHORT};
+use merge::WINDOW;
 use pairs::Pairs;
 use symbols::{Symbol, Symbols, Unit};
 
@@ -56,30 +56,6 @@ impl Whole {
             Whole::No => None,
             Whole::InVocab => vocab.id(piece),
             Whole::In(index) => index.id(piece),
-        }
-    }
-}
-
-/// The memory that encoding needs, kept from call to call; one for each thread.
-#[derive(Debug)]
-pub struct Scratch {
-    cache: Cache,
-    symbols: Vec<u32>,
-    spans: Vec<Symbol>,
-    tokens: Vec<u32>,
-    merge: MergeScratch,
-}
-
-impl Scratch {
-    /// With a cache of at most so many bytes.
-    #[must_use]
-    pub fn new(cache_bytes: usize) -> Self {
-        Self {
-            cache: Cache::new(cache_bytes),
-            symbols: Vec::new(),
-            spans: Vec::new(),
-            tokens: Vec::new(),
-            merge: MergeScratch::default(),
         }
     }
 }
@@ -148,7 +124,9 @@ impl Bpe {
             Whole::InVocab => ids.iter().any(|&id| vocab.bytes(id).is_some()),
             Whole::In(index) => ids.iter().any(|&id| index.bytes(id).is_some()),
         };
-        whole || self.symbols.can_yield(ids, vocab) || self.pairs.targets().any(|id| ids.contains(&id))
+        whole
+            || self.symbols.can_yield(ids, vocab)
+            || self.pairs.targets().any(|id| ids.contains(&id))
     }
 
     /// Appends the tokens of a piece.
@@ -194,7 +172,8 @@ impl Bpe {
             self.symbols.all(piece, vocab, &mut scratch.spans)?;
             scratch.symbols.extend(scratch.spans.iter().map(|symbol| symbol.id));
             merge::merge(&mut scratch.symbols, &self.pairs, &mut scratch.merge);
-        } else if let Some(byte_ranks) = self.byte_ranks.as_deref().filter(|_| piece.len() <= SHORT)
+        } else if let Some(byte_ranks) =
+            self.byte_ranks.as_deref().filter(|_| piece.len() <= WINDOW)
         {
             let ranks = piece
                 .windows(2)
@@ -300,16 +279,37 @@ impl Bpe {
     }
 }
 
-/// Is told what a model does to a piece. Every method does nothing unless it is written.
-pub trait Observer {
-    /// Merging starts from these symbols.
-    fn symbols(&mut self, _symbols: &[Symbol]) {}
-    /// Two symbols were merged.
-    fn merge(&mut self, _step: reference::MergeStep) {}
-}
+impl Engine for Bpe {
+    #[inline]
+    fn encode(
+        &self,
+        piece: &[u8],
+        vocab: &Vocab,
+        scratch: &mut Scratch,
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
+        self.encode(piece, vocab, scratch, out)
+    }
 
-/// Nobody.
-impl Observer for () {}
+    fn encode_spans(
+        &self,
+        piece: &[u8],
+        vocab: &Vocab,
+        scratch: &mut Scratch,
+        out: &mut Vec<Symbol>,
+    ) -> Result<()> {
+        self.encode_spans(piece, vocab, scratch, out)
+    }
+
+    fn encode_reference(&self, piece: &[u8], vocab: &Vocab, out: &mut Vec<Symbol>) -> Result<()> {
+        out.extend(Self::encode_reference(self, piece, vocab, &mut ())?);
+        Ok(())
+    }
+
+    fn can_yield(&self, ids: &FxHashSet<u32>, vocab: &Vocab) -> bool {
+        self.can_yield(ids, vocab)
+    }
+}
 
 /// Every way to make a token out of two others: the rules of a rank file.
 fn rank_rules(vocab: &Vocab, banned: &FxHashSet<u32>) -> Vec<(u32, u32, u32)> {

@@ -18,11 +18,15 @@ pub struct Pairs {
     slots: Slots,
     /// What the pair of each rank becomes; empty where that is the rank itself.
     targets: Vec<u32>,
+    limit: usize,
 }
 
 #[derive(Debug)]
 enum Slots {
-    Packed { slots: Vec<u64>, shift: u32 },
+    Packed {
+        slots: Vec<u64>,
+        shift: u32,
+    },
     /// For vocabularies whose ids or ranks do not fit in 21 bits.
     Wide(FxHashMap<(u32, u32), u32>),
 }
@@ -34,13 +38,26 @@ impl Pairs {
     pub fn listed(rules: &[(u32, u32, u32)]) -> Self {
         let targets = rules.iter().map(|rule| rule.2).collect();
         let ranked = rules.iter().zip(0u32..).map(|(&(left, right, _), rank)| (left, right, rank));
-        Self { slots: Slots::build(rules.len(), ranked), targets }
+        Self { slots: Slots::build(rules.len(), ranked), targets, limit: rules.len() }
     }
 
     /// From rules whose rank is the id that they make.
     #[must_use]
     pub fn by_target(rules: &[(u32, u32, u32)]) -> Self {
-        Self { slots: Slots::build(rules.len(), rules.iter().copied()), targets: Vec::new() }
+        let limit = rules.iter().map(|rule| rule.2 as usize + 1).max().unwrap_or(0);
+        Self { slots: Slots::build(rules.len(), rules.iter().copied()), targets: Vec::new(), limit }
+    }
+
+    /// One more than the highest rank.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.limit
+    }
+
+    /// Whether nothing merges.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.limit == 0
     }
 
     /// The rank of a pair, or [`NO_MERGE`].
@@ -89,7 +106,8 @@ impl Pairs {
             Slots::Packed { .. } => None,
             Slots::Wide(map) => Some(map.values().copied()),
         };
-        let ranks = packed.iter().filter(|&&slot| slot != EMPTY).map(|&slot| slot as u32 & FIELD_MAX);
+        let ranks =
+            packed.iter().filter(|&&slot| slot != EMPTY).map(|&slot| slot as u32 & FIELD_MAX);
         ranks.chain(wide.into_iter().flatten()).map(|rank| self.target(rank))
     }
 }
@@ -112,8 +130,7 @@ impl Slots {
         for (left, right, rank) in rules {
             let key = u64::from(left) << FIELD | u64::from(right);
             let mut at = place(key, shift);
-            while slots[at & (capacity - 1)] != EMPTY
-                && slots[at & (capacity - 1)] >> FIELD != key
+            while slots[at & (capacity - 1)] != EMPTY && slots[at & (capacity - 1)] >> FIELD != key
             {
                 at += 1;
             }

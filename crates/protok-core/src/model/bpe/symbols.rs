@@ -13,6 +13,7 @@ use crate::spec;
 use crate::text::alphabet;
 use crate::vocab::Vocab;
 
+use super::merge;
 use super::pairs::Pairs;
 
 /// An initial symbol: a token and the bytes of the piece that it covers.
@@ -63,12 +64,7 @@ const AT_END: usize = 2;
 impl Symbols {
     /// Prepares the tables.
     #[must_use]
-    pub fn compile(
-        spec: &spec::Bpe,
-        unit: Unit,
-        vocab: &Vocab,
-        banned: &FxHashSet<u32>,
-    ) -> Self {
+    pub fn compile(spec: &spec::Bpe, unit: Unit, vocab: &Vocab, banned: &FxHashSet<u32>) -> Self {
         let unk = spec.unk_token.clone().map(|token| {
             let id = vocab.id(token.as_bytes());
             (token, id)
@@ -168,11 +164,16 @@ impl Symbols {
     /// does not matter.
     #[must_use]
     pub fn byte_ranks(&self, pairs: &Pairs) -> Option<Box<[u32]>> {
-        if self.unit == Unit::Character || !self.prefix.is_empty() || !self.suffix.is_empty() {
+        let places_matter = !self.prefix.is_empty() || !self.suffix.is_empty();
+        if self.unit == Unit::Character || places_matter || !merge::fits(pairs) {
             return None;
         }
         let ids = &self.tables[0];
-        Some(ids.iter().flat_map(|&left| ids.iter().map(move |&right| pairs.rank(left, right))).collect())
+        Some(
+            ids.iter()
+                .flat_map(|&left| ids.iter().map(move |&right| pairs.rank(left, right)))
+                .collect(),
+        )
     }
 
     /// Whether any of these tokens can be a symbol, other than as the unknown token.
@@ -245,9 +246,10 @@ impl Symbols {
                 Ok(())
             }
             Unit::AlphabetByte => {
-                let units = piece.iter().enumerate().map(|(at, &byte)| {
-                    (alphabet::BYTE_TO_CHAR[byte as usize], at, at + 1)
-                });
+                let units = piece
+                    .iter()
+                    .enumerate()
+                    .map(|(at, &byte)| (alphabet::BYTE_TO_CHAR[byte as usize], at, at + 1));
                 self.all_units(units, piece.len(), vocab, out)
             }
             Unit::Character => {
@@ -268,7 +270,8 @@ impl Symbols {
     ) -> Result<()> {
         let mut pending: Option<Symbol> = None;
         for (c, start, end) in units {
-            let place = if start == 0 { AT_START } else { 0 } | if end == length { AT_END } else { 0 };
+            let place =
+                if start == 0 { AT_START } else { 0 } | if end == length { AT_END } else { 0 };
             let spelling = self.spell(c, place);
             if let Some(id) = self.allowed(vocab.id(spelling.as_bytes())) {
                 out.extend(pending.take());
@@ -297,7 +300,13 @@ impl Symbols {
 }
 
 /// Appends the `<0xNN>` tokens of a spelling, if the vocabulary has all of them.
-fn fall_back(spelling: &str, start: usize, end: usize, vocab: &Vocab, out: &mut Vec<Symbol>) -> bool {
+fn fall_back(
+    spelling: &str,
+    start: usize,
+    end: usize,
+    vocab: &Vocab,
+    out: &mut Vec<Symbol>,
+) -> bool {
     let before = out.len();
     for (index, byte) in spelling.bytes().enumerate() {
         let Some(id) = vocab.id(format!("<0x{byte:02X}>").as_bytes()) else {

@@ -92,4 +92,3 @@ impl Queue {
         entry
     }
 }
-

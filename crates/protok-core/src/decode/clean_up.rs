@@ -1,0 +1,54 @@
+//! Tidying the blanks that joined tokens leave around English punctuation.
+
+/// What is replaced, in order.
+const BEFORE: [(&str, &str); 7] = [
+    (" .", "."),
+    (" ?", "?"),
+    (" !", "!"),
+    (" ,", ","),
+    (" ' ", "'"),
+    (" n't", "n't"),
+    (" 'm", "'m"),
+];
+/// In the decoders of `tokenizers` only.
+const CONTRACTION: (&str, &str) = (" do not", " don't");
+const AFTER: [(&str, &str); 3] = [(" 's", "'s"), (" 've", "'ve"), (" 're", "'re")];
+
+/// Tidies a decoded text as `clean_up_tokenization_spaces` of `transformers` does. Text that had
+/// such blanks to begin with loses them.
+///
+/// ```
+/// assert_eq!(protok_core::decode::clean_up("I 'm here , are n't I ?"), "I'm here, aren't I?");
+/// ```
+#[must_use]
+pub fn clean_up(text: &str) -> String {
+    replace_all(text, BEFORE.iter().chain(&AFTER))
+}
+
+/// Tidies one token as the WordPiece and CTC decoders of `tokenizers` do.
+pub(super) fn clean_up_token(token: &str) -> String {
+    replace_all(token, BEFORE.iter().chain([&CONTRACTION]).chain(&AFTER))
+}
+
+fn replace_all<'a>(text: &str, rules: impl Iterator<Item = &'a (&'a str, &'a str)>) -> String {
+    let mut result = text.to_owned();
+    for (from, to) in rules {
+        if result.contains(from) {
+            result = result.replace(from, to);
+        }
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rule_in_order() {
+        let text = "a . b ? c ! d , e ' f do n't I 'm it 's we 've they 're do not";
+        assert_eq!(clean_up(text), "a. b? c! d, e'f don't I'm it's we've they're do not");
+        assert_eq!(clean_up_token(" do not"), " don't");
+        assert_eq!(clean_up("a  ."), "a .");
+    }
+}

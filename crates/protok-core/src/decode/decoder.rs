@@ -1,0 +1,197 @@
+//! A compiled decoder.
+
+use crate::added_tokens::AddedTokens;
+use crate::error::{Error, ErrorKind, Result};
+use crate::spec::{self, Semantics};
+use crate::vocab::Vocab;
+
+use super::steps::{Step, add_steps, byte_level};
+
+/// What to do with bytes that are not UTF-8.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Errors {
+    /// U+FFFD in their place.
+    #[default]
+    Replace,
+    /// An error.
+    Strict,
+    /// What the reference implementation does.
+    Reference,
+}
+
+/// What to do with ids that the vocabulary lacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Unknown {
+    /// An error.
+    #[default]
+    Raise,
+    /// Leave them out.
+    Skip,
+}
+
+/// How to decode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DecodeOptions {
+    /// Leave special tokens out.
+    pub skip_special_tokens: bool,
+    /// Bytes that are not UTF-8.
+    pub errors: Errors,
+    /// Ids that the vocabulary lacks.
+    pub unknown: Unknown,
+}
+
+/// A compiled decoder.
+#[derive(Debug)]
+pub struct Decoder {
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    /// Each id stands for fixed bytes: start and end in the arena by id; a hole has start > end.
+    Bytes { arena: Vec<u8>, spans: Vec<(u32, u32)> },
+    /// Steps over token strings.
+    Steps(Vec<Step>),
+    /// No decoder: tokens with a blank between.
+    Blanks,
+}
+
+const HOLE: (u32, u32) = (1, 0);
+
+impl Decoder {
+    /// Compiles the decoder of a spec.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Artifact`] for a component without an engine, or a bad pattern.
+    pub fn compile(
+        spec: Option<&spec::Decoder>,
+        semantics: Semantics,
+        vocab: &Vocab,
+        added: &AddedTokens,
+    ) -> Result<Self> {
+        let kind = match spec {
+            None => Kind::Blanks,
+            Some(spec::Decoder::ByteLevel(_)) => fixed_bytes(vocab, added, byte_level),
+            Some(spec::Decoder::Bytes) => fixed_bytes(vocab, added, <[u8]>::to_vec),
+            Some(spec) => {
+                let mut steps = Vec::new();
+                add_steps(spec, semantics, &mut steps).map_err(|error| error.within("decoder"))?;
+                Kind::Steps(steps)
+            }
+        };
+        Ok(Self { kind })
+    }
+
+    /// The bytes that ids stand for.
+    ///
+    /// # Errors
+    /// [`ErrorKind::UnknownId`] for an id that the vocabulary lacks.
+    pub fn decode_bytes(
+        &self,
+        ids: &[u32],
+        vocab: &Vocab,
+        added: &AddedTokens,
+        options: DecodeOptions,
+    ) -> Result<Vec<u8>> {
+        let skipped =
+            |id| options.skip_special_tokens && added.get(id).is_some_and(|token| token.special);
+        if let Kind::Bytes { arena, spans } = &self.kind {
+            let mut bytes = Vec::with_capacity(ids.len() * 5);
+            for (at, &id) in ids.iter().enumerate() {
+                match spans.get(id as usize) {
+                    Some(&(start, end)) if start <= end => {
+                        if !skipped(id) {
+                            bytes.extend_from_slice(&arena[start as usize..end as usize]);
+                        }
+                    }
+                    _ => refuse_unknown(at, id, vocab, added, options.unknown)?,
+                }
+            }
+            return Ok(bytes);
+        }
+        let mut tokens: Vec<Vec<u8>> = Vec::with_capacity(ids.len());
+        for (at, &id) in ids.iter().enumerate() {
+            match added.decoded_form(id).map(str::as_bytes).or_else(|| vocab.bytes(id)) {
+                Some(_) if skipped(id) => {}
+                Some(token) => tokens.push(token.to_vec()),
+                None => refuse_unknown(at, id, vocab, added, options.unknown)?,
+            }
+        }
+        match &self.kind {
+            Kind::Steps(steps) => {
+                for step in steps {
+                    tokens = step.run(tokens, options.errors)?;
+                }
+                Ok(tokens.concat())
+            }
+            Kind::Bytes { .. } | Kind::Blanks => Ok(tokens.join(&b' ')),
+        }
+    }
+
+    /// The text that ids stand for.
+    ///
+    /// # Errors
+    /// As [`Self::decode_bytes`]; under [`Errors::Strict`] also [`ErrorKind::Input`].
+    pub fn decode(
+        &self,
+        ids: &[u32],
+        vocab: &Vocab,
+        added: &AddedTokens,
+        options: DecodeOptions,
+    ) -> Result<String> {
+        match String::from_utf8(self.decode_bytes(ids, vocab, added, options)?) {
+            Ok(text) => Ok(text),
+            Err(error) if options.errors == Errors::Strict => {
+                let at = error.utf8_error().valid_up_to();
+                Err(Error::input(format!("The ids do not decode to UTF-8: byte {at} is wrong."))
+                    .position(at)
+                    .hint("Pass errors=\"replace\", or use decode_bytes."))
+            }
+            Err(error) => Ok(String::from_utf8_lossy(error.as_bytes()).into_owned()),
+        }
+    }
+}
+
+fn refuse_unknown(
+    at: usize,
+    id: u32,
+    vocab: &Vocab,
+    added: &AddedTokens,
+    unknown: Unknown,
+) -> Result<()> {
+    if unknown == Unknown::Skip {
+        return Ok(());
+    }
+    let highest = added.tokens().iter().map(|token| token.id as usize + 1).max().unwrap_or(0);
+    let size = vocab.size().max(highest);
+    Err(Error::new(
+        ErrorKind::UnknownId,
+        format!("The id {id} at position {at} is not in the vocabulary (ids below {size})."),
+    )
+    .at(format!("item {at}"))
+    .position(at)
+    .value(id.to_string())
+    .hint("Pass unknown=\"skip\" to leave such ids out."))
+}
+
+fn fixed_bytes(vocab: &Vocab, added: &AddedTokens, read: impl Fn(&[u8]) -> Vec<u8>) -> Kind {
+    let highest = added.tokens().iter().map(|token| token.id as usize + 1).max().unwrap_or(0);
+    let mut spans = vec![HOLE; vocab.size().max(highest)];
+    let mut arena: Vec<u8> = Vec::new();
+    let mut put = |id: u32, bytes: &[u8]| {
+        let start = arena.len() as u32;
+        arena.extend_from_slice(bytes);
+        spans[id as usize] = (start, arena.len() as u32);
+    };
+    for (id, token) in vocab.iter() {
+        if added.get(id).is_none() {
+            put(id, &read(token));
+        }
+    }
+    for token in added.tokens() {
+        if let Some(form) = added.decoded_form(token.id) {
+            put(token.id, &read(form.as_bytes()));
+        }
+    }
+    Kind::Bytes { arena, spans }
+}

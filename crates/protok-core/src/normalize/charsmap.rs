@@ -1,0 +1,319 @@
+//! SentencePiece's character map: a trie of strings to replace, compiled into the model file.
+//!
+//! The blob is the size of the trie in bytes (u32, little-endian), the trie as a double array of
+//! u32 units (Yata, Aoe et al.; the layout of Susumu Yata's darts-clone), then the replacements,
+//! each closed by a NUL. A value of the trie is where its replacement starts.
+//!
+//! The two implementations read the text differently. SentencePiece replaces the longest match at
+//! each position. `tokenizers` goes through grapheme clusters: one of fewer than six bytes is
+//! replaced *whole* by what its *shortest* matching prefix stands for (a decomposed Vietnamese
+//! letter loses its marks); in any other, each character is taken by itself.
+//!
+//! The blob is untrusted: it is checked once when it is compiled, and no look-up leaves the array.
+
+use base64::Engine as _;
+use unicode_segmentation::UnicodeSegmentation;
+
+use crate::error::{Error, Result};
+use crate::spec::Semantics;
+use crate::text::edits::Edits;
+
+/// A compiled character map.
+#[derive(Debug)]
+pub(super) struct Charsmap {
+    units: Vec<u32>,
+    replacements: String,
+    /// What the trie says of each single ASCII character.
+    ascii: Vec<Option<(usize, usize)>>,
+    longest: bool,
+}
+
+/// A unit of the double array.
+#[derive(Clone, Copy)]
+struct Unit(u32);
+
+impl Unit {
+    fn is_value(self) -> bool {
+        self.0 >> 31 == 1
+    }
+
+    fn has_leaf(self) -> bool {
+        self.0 >> 8 & 1 == 1
+    }
+
+    fn label(self) -> u32 {
+        self.0 & (1 << 31 | 0xFF)
+    }
+
+    fn offset(self) -> usize {
+        ((self.0 >> 10) as usize) << ((self.0 & 1 << 9) >> 6)
+    }
+
+    fn value(self) -> usize {
+        (self.0 & (u32::MAX >> 1)) as usize
+    }
+}
+
+impl Charsmap {
+    /// Reads a map as stored, in base64.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Artifact`] if the blob is not a character map.
+    pub(super) fn compile(encoded: &str, semantics: Semantics) -> Result<Self> {
+        let bad = |what: String| Error::artifact("precompiled_charsmap", what);
+        let blob = base64::engine::general_purpose::STANDARD
+            .decode(encoded)
+            .map_err(|error| bad(format!("The character map is not base64: {error}.")))?;
+        let Some((size, rest)) = blob.split_first_chunk::<4>() else {
+            return Err(bad("The character map ends before the size of its trie.".to_owned()));
+        };
+        let size = u32::from_le_bytes(*size) as usize;
+        if size < 4 || !size.is_multiple_of(4) || size > rest.len() {
+            return Err(bad(format!(
+                "The character map says that its trie has {size} bytes, of {} that follow.",
+                rest.len()
+            )));
+        }
+        let (trie, replacements) = rest.split_at(size);
+        let (chunks, _) = trie.as_chunks::<4>();
+        let units: Vec<u32> = chunks.iter().map(|chunk| u32::from_le_bytes(*chunk)).collect();
+        let replacements = String::from_utf8(replacements.to_vec())
+            .map_err(|_| bad("A replacement of the character map is not UTF-8.".to_owned()))?;
+        let longest = semantics == Semantics::SentencePiece;
+        let mut map = Self { units, replacements, ascii: Vec::new(), longest };
+        map.check()?;
+        map.ascii = (0..128u8).map(|byte| map.shortest(&[byte])).collect();
+        Ok(map)
+    }
+
+    /// Checks that every value of the trie is in the array and starts a replacement.
+    fn check(&self) -> Result<()> {
+        for (at, unit) in self.units.iter().map(|&unit| Unit(unit)).enumerate() {
+            if unit.is_value() || !unit.has_leaf() {
+                continue;
+            }
+            let value = self.units.get(at ^ unit.offset()).map(|&leaf| Unit(leaf).value());
+            if !value.is_some_and(|value| self.replacements.is_char_boundary(value)) {
+                return Err(Error::artifact(
+                    "precompiled_charsmap",
+                    format!("Unit {at} of the character map's trie leads outside of the map."),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls `found` with the length of each key that starts `key`, shortest first, and where its
+    /// replacement starts, until it returns false.
+    fn prefixes(&self, key: &[u8], mut found: impl FnMut(usize, usize) -> bool) {
+        let Some(&root) = self.units.first() else { return };
+        let mut node = Unit(root).offset();
+        for (at, &byte) in key.iter().enumerate() {
+            if byte == 0 {
+                return;
+            }
+            node ^= usize::from(byte);
+            let Some(unit) = self.units.get(node).map(|&unit| Unit(unit)) else { return };
+            if unit.label() != u32::from(byte) {
+                return;
+            }
+            node ^= unit.offset();
+            if unit.has_leaf() {
+                let value = self.units.get(node).map_or(0, |&leaf| Unit(leaf).value());
+                if !found(at + 1, value) {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// The replacement that starts at `start`.
+    fn replacement(&self, start: usize) -> (usize, usize) {
+        let rest = self.replacements.as_bytes().get(start..).unwrap_or(&[]);
+        (start, start + memchr::memchr(0, rest).unwrap_or(rest.len()))
+    }
+
+    /// What the shortest key that starts `key` is replaced by.
+    fn shortest(&self, key: &[u8]) -> Option<(usize, usize)> {
+        let mut result = None;
+        self.prefixes(key, |_, value| {
+            result = Some(self.replacement(value));
+            false
+        });
+        result
+    }
+
+    pub(super) fn edits(&self, text: &str, edits: &mut Edits) {
+        if self.longest {
+            self.replace_longest(text, edits);
+        } else {
+            self.replace_graphemes(text, edits);
+        }
+    }
+
+    fn replace_longest(&self, text: &str, edits: &mut Edits) {
+        let mut at = 0;
+        while let Some(c) = text[at..].chars().next() {
+            let mut longest = None;
+            self.prefixes(&text.as_bytes()[at..], |length, value| {
+                longest = Some((length, value));
+                true
+            });
+            match longest.filter(|&(length, _)| text.is_char_boundary(at + length)) {
+                Some((length, value)) => {
+                    self.replace(text, at, at + length, self.replacement(value), edits);
+                    at += length;
+                }
+                None => at += c.len_utf8(),
+            }
+        }
+    }
+
+    /// Between two ASCII characters there is always a boundary of clusters, except within CR LF.
+    /// So only the stretches around other characters need to be cut into clusters.
+    fn replace_graphemes(&self, text: &str, edits: &mut Edits) {
+        let bytes = text.as_bytes();
+        let is_cut = |at: usize| {
+            at == bytes.len()
+                || bytes[at - 1].is_ascii()
+                    && bytes[at].is_ascii()
+                    && !(bytes[at - 1] == b'\r' && bytes[at] == b'\n')
+        };
+        let mut at = 0;
+        while at < bytes.len() {
+            let mut end = at + 1;
+            while !is_cut(end) {
+                end += 1;
+            }
+            if end == at + 1 && bytes[at].is_ascii() {
+                if let Some(new) = self.ascii[usize::from(bytes[at])] {
+                    self.replace(text, at, end, new, edits);
+                }
+            } else {
+                for (start, grapheme) in text[at..end].grapheme_indices(true) {
+                    self.replace_grapheme(text, at + start, grapheme, edits);
+                }
+            }
+            at = end;
+        }
+    }
+
+    fn replace_grapheme(&self, text: &str, start: usize, grapheme: &str, edits: &mut Edits) {
+        if grapheme.len() < 6
+            && let Some(new) = self.shortest(grapheme.as_bytes())
+        {
+            return self.replace(text, start, start + grapheme.len(), new, edits);
+        }
+        for (at, c) in grapheme.char_indices() {
+            let end = at + c.len_utf8();
+            if let Some(new) = self.shortest(&grapheme.as_bytes()[at..end]) {
+                self.replace(text, start + at, start + end, new, edits);
+            }
+        }
+    }
+
+    fn replace(
+        &self,
+        text: &str,
+        start: usize,
+        end: usize,
+        new: (usize, usize),
+        edits: &mut Edits,
+    ) {
+        let new = self.replacements.get(new.0..new.1).unwrap_or("");
+        if text[start..end] != *new {
+            edits.replace(start, end, new);
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    /// The map of a few keys, each byte of which leads to a block of 256 units of its own.
+    fn map(entries: &[(&str, &str)], semantics: Semantics) -> Charsmap {
+        let mut units = vec![0u32; 256];
+        let mut replacements = Vec::new();
+        // The base of each prefix that some key has.
+        let mut bases = vec![(Vec::new(), 256usize)];
+        units.resize(512, 0);
+        units[0] = 256 << 10;
+        for (key, value) in entries {
+            for end in 1..=key.len() {
+                let prefix = key.as_bytes()[..end].to_vec();
+                if bases.iter().any(|(known, _)| *known == prefix) {
+                    continue;
+                }
+                let parent = bases.iter().find(|(known, _)| *known == prefix[..end - 1]).unwrap().1;
+                let base = units.len();
+                units.resize(base + 256, 0);
+                let at = parent ^ usize::from(prefix[end - 1]);
+                units[at] = ((at ^ base) as u32) << 10 | u32::from(prefix[end - 1]);
+                bases.push((prefix, base));
+            }
+            let base = bases.iter().find(|(known, _)| known == key.as_bytes()).unwrap().1;
+            let parent = bases
+                .iter()
+                .find(|(known, _)| *known == key.as_bytes()[..key.len() - 1])
+                .unwrap()
+                .1;
+            units[parent ^ usize::from(*key.as_bytes().last().unwrap())] |= 1 << 8;
+            units[base] = 1 << 31 | replacements.len() as u32;
+            replacements.extend_from_slice(value.as_bytes());
+            replacements.push(0);
+        }
+        let mut blob = (units.len() as u32 * 4).to_le_bytes().to_vec();
+        blob.extend(units.iter().flat_map(|unit| unit.to_le_bytes()));
+        blob.extend(replacements);
+        Charsmap::compile(&base64::engine::general_purpose::STANDARD.encode(blob), semantics)
+            .unwrap()
+    }
+
+    fn run(map: &Charsmap, text: &str) -> String {
+        let mut edits = Edits::default();
+        map.edits(text, &mut edits);
+        edits.apply(text)
+    }
+
+    const ENTRIES: &[(&str, &str)] =
+        &[("e\u{301}", "é"), ("e", "E"), ("ﬁ", "fi"), ("\t", " "), ("x\u{301}", "y"), ("z", "")];
+
+    #[test]
+    fn the_longest_match_or_the_shortest_of_a_cluster() {
+        let spm = map(ENTRIES, Semantics::SentencePiece);
+        let hf = map(ENTRIES, Semantics::HuggingFace);
+        for (text, longest, clusters) in [
+            ("ae\u{301}b", "aéb", "aEb"),
+            ("ﬁ\tz", "fi ", "fi "),
+            ("x\u{301}", "y", "y"),
+            ("e\u{301}\u{301}\u{301}", "é\u{301}\u{301}", "E\u{301}\u{301}\u{301}"),
+            ("\r\ne", "\r\nE", "\r\nE"),
+            ("e\u{0}", "E\u{0}", "E\u{0}"),
+            ("", "", ""),
+        ] {
+            assert_eq!(run(&spm, text), longest, "{text:?}");
+            assert_eq!(run(&hf, text), clusters, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_bad_blob_is_refused() {
+        let encode = |blob: &[u8]| base64::engine::general_purpose::STANDARD.encode(blob);
+        for encoded in [
+            "*".to_owned(),
+            String::new(),
+            encode(&[8, 0, 0, 0, 1]),
+            encode(&[0, 0, 0, 0]),
+            encode(&[3, 0, 0, 0, 1, 1, 1]),
+            // A leaf outside of the array, and a value outside of the replacements.
+            encode(&[4, 0, 0, 0, 0, 5, 0, 0]),
+            encode(&[8, 0, 0, 0, 0, 5, 0, 0, 9, 0, 0, 128, b'a', 0]),
+            encode(&[4, 0, 0, 0, 0, 0, 0, 0, 0xFF]),
+        ] {
+            let error = Charsmap::compile(&encoded, Semantics::HuggingFace).unwrap_err();
+            assert_eq!(error.kind, crate::ErrorKind::Artifact);
+        }
+    }
+}

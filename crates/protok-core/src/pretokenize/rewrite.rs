@@ -1,0 +1,164 @@
+//! The steps that rewrite the text of a piece, and where the bytes of a piece come from.
+
+use crate::spec::{self, PrependScheme};
+use crate::text::aligned::AlignedText;
+use crate::text::alignment::Alignment;
+use crate::text::alphabet;
+use crate::text::edits::Edits;
+
+/// Where the bytes of a piece come from, in the section that was cut.
+#[derive(Debug, Clone, Copy)]
+pub enum Place<'a> {
+    /// The piece is a slice of the section.
+    Slice {
+        /// Where the slice starts in the section.
+        start: usize,
+        /// How many bytes were put before the slice.
+        inserted: usize,
+    },
+    /// The piece is a slice of a text that a stretch of the section was rewritten to.
+    Rewritten {
+        /// From the rewritten text to the stretch.
+        alignment: &'a Alignment,
+        /// Where the piece starts in the rewritten text.
+        at: usize,
+        /// Where the stretch starts in the section.
+        start: usize,
+    },
+    /// The piece was rewritten more than once.
+    Aligned(&'a AlignedText),
+}
+
+impl Place<'_> {
+    /// The bytes of the section that bytes `start..end` of the piece came from. Inserted bytes
+    /// have an empty span.
+    #[must_use]
+    pub fn span(&self, start: usize, end: usize) -> (usize, usize) {
+        match *self {
+            Place::Slice { start: from, inserted } => {
+                (from + start.saturating_sub(inserted), from + end.saturating_sub(inserted))
+            }
+            Place::Rewritten { alignment, at, start: from } => {
+                let span = alignment.span(at + start..at + end);
+                (from + span.0, from + span.1)
+            }
+            Place::Aligned(text) => {
+                let span = text.span(start..end);
+                (span.0 as usize, span.1 as usize)
+            }
+        }
+    }
+
+    /// The place of the part of the piece that starts at byte `by`.
+    pub(super) fn advanced(self, by: usize) -> Self {
+        match self {
+            Place::Slice { start, inserted } => Place::Slice {
+                start: start + by.saturating_sub(inserted),
+                inserted: inserted.saturating_sub(by),
+            },
+            Place::Rewritten { alignment, at, start } => {
+                Place::Rewritten { alignment, at: at + by, start }
+            }
+            Place::Aligned(_) => self,
+        }
+    }
+
+    /// Where the piece starts in the section.
+    pub(super) fn start(self) -> usize {
+        self.span(0, 0).0
+    }
+}
+
+/// SentencePiece's word mark: blanks become marks, a mark is put in front, pieces start at marks.
+#[derive(Debug)]
+pub(super) struct Mark {
+    mark: String,
+    scheme: PrependScheme,
+    split: bool,
+}
+
+impl Mark {
+    pub(super) fn compile(spec: spec::Metaspace) -> Self {
+        Self { mark: spec.replacement.to_string(), scheme: spec.prepend_scheme, split: spec.split }
+    }
+
+    /// Whether it matters where a piece comes from.
+    pub(super) fn asks_for_start(&self) -> bool {
+        self.scheme == PrependScheme::First
+    }
+
+    /// Whether a mark is put before `text`, which comes from the start of the original or not.
+    fn prepends(&self, text: &str, first: bool) -> bool {
+        // A blank at the start will be a mark.
+        let marked = text.starts_with(&self.mark) || text.starts_with(' ');
+        !marked
+            && !text.is_empty()
+            && match self.scheme {
+                PrependScheme::Always => true,
+                PrependScheme::First => first,
+                PrependScheme::Never => false,
+            }
+    }
+
+    /// What changes.
+    pub(super) fn edits(&self, text: &str, first: bool, edits: &mut Edits) {
+        if self.prepends(text, first) {
+            edits.replace(0, 0, &self.mark);
+        }
+        for at in memchr::memchr_iter(b' ', text.as_bytes()) {
+            edits.replace(at, at + 1, &self.mark);
+        }
+    }
+
+    /// Appends the text after the changes to `out`.
+    pub(super) fn rewrite(&self, text: &str, first: bool, out: &mut String) {
+        if self.prepends(text, first) {
+            out.push_str(&self.mark);
+        }
+        let mut copied = 0;
+        for at in memchr::memchr_iter(b' ', text.as_bytes()) {
+            out.push_str(&text[copied..at]);
+            out.push_str(&self.mark);
+            copied = at + 1;
+        }
+        out.push_str(&text[copied..]);
+    }
+
+    /// Calls `report` with each piece of a rewritten text.
+    pub(super) fn for_each_piece<E>(
+        &self,
+        text: &str,
+        mut report: impl FnMut(usize, usize) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut start = 0;
+        if self.split {
+            for at in memchr::memmem::find_iter(text.as_bytes(), self.mark.as_bytes()) {
+                if at > start {
+                    report(start, at)?;
+                    start = at;
+                }
+            }
+        }
+        if start < text.len() { report(start, text.len()) } else { Ok(()) }
+    }
+}
+
+/// How many bytes at the start of a text come from the start of the original after `edits`, of
+/// which `head` did before.
+pub(super) fn head_after(head: usize, edits: &Edits) -> usize {
+    if head == 0 {
+        return 0;
+    }
+    edits
+        .iter()
+        .take_while(|&(start, _, _)| start < head)
+        .fold(head, |head, (start, end, new)| head + new.len() - (end - start))
+}
+
+/// How many bytes spell the first `length` bytes of a text in the byte alphabet.
+pub(super) fn spelled_length(text: &str, length: usize) -> usize {
+    text.as_bytes()[..length]
+        .iter()
+        .map(|&byte| alphabet::BYTE_TO_CHAR[usize::from(byte)].len_utf8())
+        .sum()
+}
