@@ -6,9 +6,7 @@ from typing import Any, Literal, Self, TypeAlias, final, overload
 import numpy as np
 import numpy.typing as npt
 
-SpecialPolicy: TypeAlias = (
-    Literal["raise", "text", "parse"] | Sequence[str] | set[str] | frozenset[str]
-)
+SpecialPolicy: TypeAlias = Literal["raise", "text", "parse"] | Iterable[str]
 Unit: TypeAlias = Literal["byte", "codepoint", "utf16", "grapheme"]
 Of: TypeAlias = Literal["original", "normalized"]
 Scheme: TypeAlias = Literal["bio", "bilou"]
@@ -39,7 +37,7 @@ class Tokenizer:
         pair: str | bytes | None = None,
         *,
         add_special_tokens: bool = True,
-        special: SpecialPolicy = "raise",
+        special: SpecialPolicy | None = None,  # raise
         max_length: int | None = None,
         truncation: Side = "right",
         stride: int = 0,
@@ -51,7 +49,7 @@ class Tokenizer:
         texts: Sequence[str | bytes | tuple[str | bytes, str | bytes]],
         *,
         add_special_tokens: bool = True,
-        special: SpecialPolicy = "raise",
+        special: SpecialPolicy | None = None,  # raise
         max_length: int | None = None,
         truncation: Side = "right",
         stride: int = 0,
@@ -63,7 +61,7 @@ class Tokenizer:
         data: bytes,
         *,
         add_special_tokens: bool = True,
-        special: SpecialPolicy = "raise",
+        special: SpecialPolicy | None = None,  # raise
         seed: int | None = None,
     ) -> Encoding: ...
     @overload  # a str is also a sequence of str: the first overload wins
@@ -72,7 +70,7 @@ class Tokenizer:
         text: str | bytes,
         *,
         add_special_tokens: bool = False,
-        special: SpecialPolicy = "text",
+        special: SpecialPolicy | None = None,  # text
         threads: int | None = None,
     ) -> int: ...
     @overload
@@ -81,7 +79,7 @@ class Tokenizer:
         text: Sequence[str | bytes],
         *,
         add_special_tokens: bool = False,
-        special: SpecialPolicy = "text",
+        special: SpecialPolicy | None = None,  # text
         threads: int | None = None,
     ) -> npt.NDArray[np.int64]: ...
     def decode(
@@ -115,7 +113,7 @@ class Tokenizer:
         text: str | bytes,
         *,
         add_special_tokens: bool = True,
-        special: SpecialPolicy = "raise",
+        special: SpecialPolicy | None = None,  # raise
     ) -> str: ...
     @property
     def fingerprint(self) -> str: ...
@@ -135,9 +133,9 @@ class Tokenizer:
 @final
 class Encoding:
     def __len__(self) -> int: ...
-    def __getitem__(self, index: int) -> int: ...
+    def __getitem__(self, index: int, /) -> int: ...
     def __iter__(self) -> Iterator[int]: ...
-    def __buffer__(self, flags: int, /) -> memoryview: ...
+    def __buffer__(self, flags: int, /) -> memoryview: ...  # from CPython 3.12 on
     def tolist(self) -> list[int]: ...
     @property
     def ids(self) -> npt.NDArray[np.uint32]: ...
@@ -203,7 +201,7 @@ class Encoding:
 @final
 class Batch:
     def __len__(self) -> int: ...
-    def __getitem__(self, index: int) -> Encoding: ...
+    def __getitem__(self, index: int, /) -> Encoding: ...
     def __iter__(self) -> Iterator[Encoding]: ...
     def tolist(self) -> list[list[int]]: ...
     @property
@@ -221,10 +219,16 @@ class Batch:
     ) -> dict[str, npt.NDArray[np.int64]]: ...
 
 @final
+class Buffer:
+    """Numbers that NumPy reads without copying."""
+
+    def __buffer__(self, flags: int, /) -> memoryview: ...  # from CPython 3.12 on
+
+@final
 class Vocab:
     def __len__(self) -> int: ...
-    def __contains__(self, token: object) -> bool: ...
-    def __getitem__(self, token: str) -> int: ...
+    def __contains__(self, token: object, /) -> bool: ...
+    def __getitem__(self, token: str, /) -> int: ...
     def __iter__(self) -> Iterator[str]: ...
     def get(self, token: str) -> int | None: ...
     def token(self, id: int) -> str: ...

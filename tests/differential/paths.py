@@ -23,7 +23,7 @@ import protok
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from differential.run import SHARED, corpus, random_text  # noqa: E402
+from differential.run import SHARED, corpus, random_text
 
 ARTIFACTS = {
     **{
@@ -102,6 +102,27 @@ def shortest(paths: Paths, text: str) -> str:
     return text
 
 
+def texts(special: list[str], *, small: bool, count: int, seed: int) -> Iterator[str]:
+    """Yield everything that an artifact is compared on."""
+    source = random.Random(seed)  # the Mersenne Twister
+    if not small:
+        yield from golden_inputs()
+    yield from lines(small=small, source=source)
+    for _ in range(count):
+        yield random_text(source, special)
+
+
+def show(paths: Paths, text: str) -> None:
+    """Print the shortest differing text, and what each path says."""
+    text = shortest(paths, text)
+    print(f"  shortest  {text!r} {[f'U+{ord(char):04X}' for char in text[:20]]}")
+    for path in (paths.reference, paths.fast):
+        try:
+            print(f"  {path.__name__:9} {path(text)}")
+        except protok.ProtokError as error:
+            print(f"  {path.__name__:9} {type(error).__name__}: {error}")
+
+
 def main() -> int:
     """Compare the paths of every artifact and say how it went."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
@@ -119,36 +140,20 @@ def main() -> int:
     for name in options.only or ARTIFACTS:
         start = time.monotonic()
         paths = Paths(SHARED / "artifacts" / ARTIFACTS[name])
-        source = random.Random(options.seed)  # the Mersenne Twister
-        texts = characters = 0
+        compared = characters = 0
         differing: list[str] = []
-
-        def everything(
-            source: random.Random = source, special: list[str] = paths.special
-        ) -> Iterator[str]:
-            if not options.small:
-                yield from golden_inputs()
-            yield from lines(small=options.small, source=source)
-            for _ in range(count):
-                yield random_text(source, special)
-
-        for text in everything():
-            texts, characters = texts + 1, characters + len(text)
+        for text in texts(paths.special, small=options.small, count=count, seed=options.seed):
+            compared, characters = compared + 1, characters + len(text)
             if paths.differ(text):
                 differing.append(text)
-        seconds = time.monotonic() - start
         print(
-            f"{name:26} {texts:8,} {characters:12,} {len(differing):7,} {seconds:8.1f}", flush=True
+            f"{name:26} {compared:8,} {characters:12,} {len(differing):7,} "
+            f"{time.monotonic() - start:8.1f}",
+            flush=True,
         )
         if differing:
             failed = True
-            text = shortest(paths, min(differing, key=len))
-            print(f"  shortest  {text!r} {[f'U+{ord(char):04X}' for char in text[:20]]}")
-            for path in (paths.reference, paths.fast):
-                try:
-                    print(f"  {path.__name__:9} {path(text)}")
-                except protok.ProtokError as error:
-                    print(f"  {path.__name__:9} {type(error).__name__}: {error}")
+            show(paths, min(differing, key=len))
     return 1 if failed else 0
 
 
