@@ -1,6 +1,7 @@
 """Compare protok's two paths: ids and byte spans of the fast one with the reference path's.
 
     python tests/differential/paths.py                   everything; takes a while
+    python tests/differential/paths.py --lines 3000      all, but a sample of the corpora
     python tests/differential/paths.py --small           a sample of everything
     python tests/differential/paths.py --only qwen3 --random 100000 --seed 7
 
@@ -76,15 +77,15 @@ def golden_inputs() -> Iterator[str]:
             yield json.loads(line)["text"]
 
 
-def lines(*, small: bool, source: random.Random) -> Iterator[str]:
-    """Yield the lines of the corpora, cut where they are long, or a sample."""
+def lines(*, small: bool, most: int | None, source: random.Random) -> Iterator[str]:
+    """Yield the lines of the corpora, cut where they are long, or a sample of at most ``most``."""
     found = [
         line[start : start + LONGEST]
         for _, text in corpus(small=small, source=source)
         for line in text.splitlines(keepends=True)
         for start in range(0, len(line), LONGEST)
     ]
-    yield from source.sample(found, min(SMALL_LINES, len(found))) if small else found
+    yield from found if most is None else source.sample(found, min(most, len(found)))
 
 
 def shortest(paths: Paths, text: str) -> str:
@@ -102,12 +103,14 @@ def shortest(paths: Paths, text: str) -> str:
     return text
 
 
-def texts(special: list[str], *, small: bool, count: int, seed: int) -> Iterator[str]:
+def texts(
+    special: list[str], *, small: bool, most: int | None, count: int, seed: int
+) -> Iterator[str]:
     """Yield everything that an artifact is compared on."""
     source = random.Random(seed)  # the Mersenne Twister
     if not small:
         yield from golden_inputs()
-    yield from lines(small=small, source=source)
+    yield from lines(small=small, most=most, source=source)
     for _ in range(count):
         yield random_text(source, special)
 
@@ -128,6 +131,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--small", action="store_true", help="a sample of everything")
     parser.add_argument("--only", action="append", help="an artifact of the table; repeatable")
+    parser.add_argument("--lines", type=int, help="at most so many lines of the corpora")
     parser.add_argument("--random", type=int, help="random texts for each artifact")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
@@ -135,6 +139,7 @@ def main() -> int:
         print("There is no ../shared to read artifacts and corpora from.", file=sys.stderr)
         return 2
     count = options.random if options.random is not None else 200 if options.small else 20_000
+    most = options.lines if options.lines is not None else SMALL_LINES if options.small else None
     print(f"{'artifact':26} {'texts':>8} {'characters':>12} {'differ':>7} {'seconds':>8}")
     failed = False
     for name in options.only or ARTIFACTS:
@@ -142,7 +147,9 @@ def main() -> int:
         paths = Paths(SHARED / "artifacts" / ARTIFACTS[name])
         compared = characters = 0
         differing: list[str] = []
-        for text in texts(paths.special, small=options.small, count=count, seed=options.seed):
+        for text in texts(
+            paths.special, small=options.small, most=most, count=count, seed=options.seed
+        ):
             compared, characters = compared + 1, characters + len(text)
             if paths.differ(text):
                 differing.append(text)
