@@ -1,6 +1,7 @@
 """Compare protok's two paths: ids and byte spans of the fast one with the reference path's.
 
     python tests/differential/paths.py                   everything; takes a while
+    python tests/differential/paths.py --lines 3000      all, but a sample of the corpora
     python tests/differential/paths.py --small           a sample of everything
     python tests/differential/paths.py --only qwen3 --random 100000 --seed 7
 
@@ -23,7 +24,7 @@ import protok
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from differential.run import SHARED, corpus, random_text  # noqa: E402
+from differential.run import SHARED, corpus, random_text
 
 ARTIFACTS = {
     **{
@@ -76,15 +77,15 @@ def golden_inputs() -> Iterator[str]:
             yield json.loads(line)["text"]
 
 
-def lines(*, small: bool, source: random.Random) -> Iterator[str]:
-    """Yield the lines of the corpora, cut where they are long, or a sample."""
+def lines(*, small: bool, most: int | None, source: random.Random) -> Iterator[str]:
+    """Yield the lines of the corpora, cut where they are long, or a sample of at most ``most``."""
     found = [
         line[start : start + LONGEST]
         for _, text in corpus(small=small, source=source)
         for line in text.splitlines(keepends=True)
         for start in range(0, len(line), LONGEST)
     ]
-    yield from source.sample(found, min(SMALL_LINES, len(found))) if small else found
+    yield from found if most is None else source.sample(found, min(most, len(found)))
 
 
 def shortest(paths: Paths, text: str) -> str:
@@ -102,11 +103,35 @@ def shortest(paths: Paths, text: str) -> str:
     return text
 
 
+def texts(
+    special: list[str], *, small: bool, most: int | None, count: int, seed: int
+) -> Iterator[str]:
+    """Yield everything that an artifact is compared on."""
+    source = random.Random(seed)  # the Mersenne Twister
+    if not small:
+        yield from golden_inputs()
+    yield from lines(small=small, most=most, source=source)
+    for _ in range(count):
+        yield random_text(source, special)
+
+
+def show(paths: Paths, text: str) -> None:
+    """Print the shortest differing text, and what each path says."""
+    text = shortest(paths, text)
+    print(f"  shortest  {text!r} {[f'U+{ord(char):04X}' for char in text[:20]]}")
+    for path in (paths.reference, paths.fast):
+        try:
+            print(f"  {path.__name__:9} {path(text)}")
+        except protok.ProtokError as error:
+            print(f"  {path.__name__:9} {type(error).__name__}: {error}")
+
+
 def main() -> int:
     """Compare the paths of every artifact and say how it went."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--small", action="store_true", help="a sample of everything")
     parser.add_argument("--only", action="append", help="an artifact of the table; repeatable")
+    parser.add_argument("--lines", type=int, help="at most so many lines of the corpora")
     parser.add_argument("--random", type=int, help="random texts for each artifact")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
@@ -114,41 +139,28 @@ def main() -> int:
         print("There is no ../shared to read artifacts and corpora from.", file=sys.stderr)
         return 2
     count = options.random if options.random is not None else 200 if options.small else 20_000
+    most = options.lines if options.lines is not None else SMALL_LINES if options.small else None
     print(f"{'artifact':26} {'texts':>8} {'characters':>12} {'differ':>7} {'seconds':>8}")
     failed = False
     for name in options.only or ARTIFACTS:
         start = time.monotonic()
         paths = Paths(SHARED / "artifacts" / ARTIFACTS[name])
-        source = random.Random(options.seed)  # the Mersenne Twister
-        texts = characters = 0
+        compared = characters = 0
         differing: list[str] = []
-
-        def everything(
-            source: random.Random = source, special: list[str] = paths.special
-        ) -> Iterator[str]:
-            if not options.small:
-                yield from golden_inputs()
-            yield from lines(small=options.small, source=source)
-            for _ in range(count):
-                yield random_text(source, special)
-
-        for text in everything():
-            texts, characters = texts + 1, characters + len(text)
+        for text in texts(
+            paths.special, small=options.small, most=most, count=count, seed=options.seed
+        ):
+            compared, characters = compared + 1, characters + len(text)
             if paths.differ(text):
                 differing.append(text)
-        seconds = time.monotonic() - start
         print(
-            f"{name:26} {texts:8,} {characters:12,} {len(differing):7,} {seconds:8.1f}", flush=True
+            f"{name:26} {compared:8,} {characters:12,} {len(differing):7,} "
+            f"{time.monotonic() - start:8.1f}",
+            flush=True,
         )
         if differing:
             failed = True
-            text = shortest(paths, min(differing, key=len))
-            print(f"  shortest  {text!r} {[f'U+{ord(char):04X}' for char in text[:20]]}")
-            for path in (paths.reference, paths.fast):
-                try:
-                    print(f"  {path.__name__:9} {path(text)}")
-                except protok.ProtokError as error:
-                    print(f"  {path.__name__:9} {type(error).__name__}: {error}")
+            show(paths, min(differing, key=len))
     return 1 if failed else 0
 
 

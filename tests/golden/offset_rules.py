@@ -11,9 +11,10 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import protok
+if TYPE_CHECKING:
+    import protok
 
 Span = tuple[int, int]
 Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
@@ -135,7 +136,7 @@ def without_gaps(artifact: Artifact, encoding: protok.Encoding, text: str) -> li
             continue
         for piece in section["pieces"]:
             low, high = piece["span"]
-            start, end = encoding.convert(
+            start, _ = encoding.convert(
                 (low, high),
                 from_=("byte", "original"),
                 to=("byte", "normalized"),

@@ -135,7 +135,9 @@ def test_case_O03(text: str, pieces: list[str]) -> None:
         assert encoding.token_at(end - 1) == encoding.token_at(start)
 
 
-@pytest.mark.parametrize(("text", "source"), [("\u33a1 ok", 1), ("\ufb03x ok", 1), ("\u2460 ok", 1)])
+@pytest.mark.parametrize(
+    ("text", "source"), [("\u33a1 ok", 1), ("\ufb03x ok", 1), ("\u2460 ok", 1)]
+)
 def test_case_O05(text: str, source: int) -> None:
     """Characters that one character became share its span, and move nothing after it."""
     encoding = build(words=(" ok",), normalizer={"type": "NFKC"}).encode(text)
@@ -214,16 +216,19 @@ def test_case_O12(gpt2: protok.Tokenizer) -> None:
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("zin", [[1, 3]]), ("zzin", [[2, 4]]), ("inzin", [[0, 2], [3, 5]]), ("\U0001f408in", [[1, 3]])],
+    [
+        ("zin", [[1, 3]]),
+        ("zzin", [[2, 4]]),
+        ("inzin", [[0, 2], [3, 5]]),
+        ("\U0001f408in", [[1, 3]]),
+    ],
 )
 def test_case_O14(text: str, expected: list[list[int]]) -> None:
     """What a model without an unknown token drops does not move what is left.
 
     The ids are the reference's, which drops without a word; the spans show what is missing.
     """
-    tok = build(
-        vocab={"i": 0, "n": 1, "in": 2, "p": 3, "pin": 4}, merges=[["i", "n"], ["p", "in"]]
-    )
+    tok = build(vocab={"i": 0, "n": 1, "in": 2, "p": 3, "pin": 4}, merges=[["i", "n"], ["p", "in"]])
     encoding = tok.encode(text)
     assert set(encoding.tolist()) == {2}
     assert spans(encoding) == expected
@@ -308,7 +313,9 @@ def test_case_A05() -> None:
 @pytest.mark.parametrize("text", ["hello  <m>  world", "hello\n\t<m>\u00a0\u3000world"])
 def test_case_A06(text: str) -> None:
     """A token that takes blanks along keeps its name, and its span shows the blanks."""
-    tok = build(words=("hello", "world"), added=({"content": "<m>", "lstrip": True, "rstrip": True},))
+    tok = build(
+        words=("hello", "world"), added=({"content": "<m>", "lstrip": True, "rstrip": True},)
+    )
     encoding = tok.encode(text)
     assert encoding.tokens == ["hello", "<m>", "world"]
     assert spans(encoding) == [[0, 5], [5, 12], [12, 17]]

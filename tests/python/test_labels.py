@@ -15,7 +15,15 @@ import protok
 
 Scheme = Literal["bio", "bilou"]
 Unit = Literal["byte", "codepoint", "utf16", "grapheme"]
-WORDS = ["Ada", "Lovelace", "in", "\u0130stanbul", "\U0001f408\u200d\u2b1b", "e\u0301te\u0301", "42"]
+WORDS = [
+    "Ada",
+    "Lovelace",
+    "in",
+    "\u0130stanbul",
+    "\U0001f408\u200d\u2b1b",
+    "e\u0301te\u0301",
+    "42",
+]
 
 
 def units(text: str, unit: Unit) -> int:

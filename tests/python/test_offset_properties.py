@@ -50,7 +50,7 @@ SCRAPS = [
     "\x00", "\x10", "\x1f", "\u09c7\u09be", "\u304b\u3099", "\uff76\uff9e", "<sep>", "<s", "12",
 ]  # fmt: skip
 TEXTS = st.lists(
-    st.sampled_from(SCRAPS) | st.text(st.characters(exclude_categories=("Cs",)), max_size=3),
+    st.sampled_from(SCRAPS) | st.text(st.characters(exclude_categories=["Cs"]), max_size=3),
     max_size=12,
 ).map("".join)
 
@@ -145,7 +145,8 @@ def test_every_span_decodes_to_its_token(name: str, text: str) -> None:
 def test_units_convert_there_and_back(name: str, text: str, data: st.DataObject) -> None:
     encoding = encode(name, text)
     source, target = (data.draw(st.sampled_from(UNITS)) for _ in range(2))
-    from_of, to_of = (data.draw(st.sampled_from(("original", "normalized"))) for _ in range(2))
+    texts: tuple[Of, ...] = ("original", "normalized")
+    from_of, to_of = (data.draw(st.sampled_from(texts)) for _ in range(2))
     from_, to = (source, from_of), (target, to_of)
     length = encoding.convert(
         (0, len(text)), from_=("codepoint", "original"), to=from_, partial="expand"
@@ -155,8 +156,7 @@ def test_units_convert_there_and_back(name: str, text: str, data: st.DataObject)
     wide = encoding.convert(span, from_=from_, to=to, partial="expand")
     try:
         exact = encoding.convert(span, from_=from_, to=to)
-    except protok.InputError as error:
-        assert error.hint is not None
+    except protok.InputError:
         back = encoding.convert(wide, from_=to, to=from_, partial="expand")
         if from_of == to_of and span[0] < span[1]:
             # Widened, never narrowed.

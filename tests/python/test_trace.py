@@ -15,6 +15,7 @@ from rich.cells import cell_len
 import protok
 from protok.trace import WIDTH, visible
 
+
 @pytest.fixture(scope="session")
 def nfc() -> protok.Tokenizer:
     recipe = protok.Recipe(vocab_size=264, normalizer={"type": "NFC"}, special_tokens=("<sep>",))
@@ -55,8 +56,10 @@ def test_snapshot(nfc: protok.Tokenizer) -> None:
 
 
 TEXTS = st.lists(
-    st.sampled_from(["x" * 200, "\u6771\u4eac" * 60, "\U0001f408" * 50, "e\u0301" * 90, " ", "a b ", "<sep>"])
-    | st.text(st.characters(exclude_categories=("Cs",)), max_size=20),
+    st.sampled_from(
+        ["x" * 200, "\u6771\u4eac" * 60, "\U0001f408" * 50, "e\u0301" * 90, " ", "a b ", "<sep>"]
+    )
+    | st.text(st.characters(exclude_categories=["Cs"]), max_size=20),
     max_size=6,
 ).map("".join)
 
@@ -94,7 +97,9 @@ def test_a_trace_is_plain_data(nfc: protok.Tokenizer) -> None:
         nfc.trace("low<sep>")
 
 
-def run(*arguments: str, stdin: bytes = b"", **environment: str) -> subprocess.CompletedProcess[bytes]:
+def run(
+    *arguments: str, stdin: bytes = b"", **environment: str
+) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
         [sys.executable, "-c", "from protok.cli import main; main()", "trace", *arguments],
         input=stdin,
