@@ -8,11 +8,32 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 import protok
 
 ROOT = Path(__file__).resolve().parents[1]
 ENDOFTEXT = {"<|endoftext|>": 50256}
+
+EXAMPLES = 150  # of each property; the same ones every time
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add ``--examples N``: other examples each time, and as many as asked for."""
+    parser.addoption("--examples", type=int, help="random examples of each property")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose the examples of property tests by option, not by environment."""
+    wanted: int | None = config.getoption("--examples")
+    settings.register_profile(
+        "protok",
+        max_examples=wanted or EXAMPLES,
+        derandomize=wanted is None,
+        database=None,
+        deadline=None,
+    )
+    settings.load_profile("protok")
 
 
 @pytest.fixture(scope="session")

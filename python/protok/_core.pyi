@@ -1,19 +1,47 @@
 """The compiled engine: the contract between ``protok`` and its Rust core."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, Self, TypeAlias, final, overload
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, Self, TypeAlias, TypedDict, final, overload
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import disjoint_base
 
-SpecialPolicy: TypeAlias = (
-    Literal["raise", "text", "parse"] | Sequence[str] | set[str] | frozenset[str]
-)
+__all__ = [
+    "BYTE_ALPHABET",
+    "UNICODE_VERSIONS",
+    "AddedToken",
+    "Batch",
+    "Buffer",
+    "ControlToken",
+    "Encoding",
+    "Tokenizer",
+    "Vocab",
+    "WordCounter",
+    "__version__",
+    "train_bpe",
+]
+
+# Left out, it means "raise" where one text is encoded, and "text" where texts are counted.
+SpecialPolicy: TypeAlias = Literal["raise", "text", "parse"] | Iterable[str]
+Text: TypeAlias = str | bytes
 Ids: TypeAlias = Sequence[int] | npt.NDArray[np.integer[Any]] | Encoding
+Array: TypeAlias = npt.NDArray[np.uint32]
+Span: TypeAlias = tuple[int, int]
+Entity: TypeAlias = tuple[int, int, str]
+Unit: TypeAlias = Literal["codepoint", "byte", "utf16", "grapheme"]
+Of: TypeAlias = Literal["original", "normalized"]
+Frame: TypeAlias = tuple[Unit, Of]
+Scheme: TypeAlias = Literal["bio", "bilou"]
+Truncation: TypeAlias = Literal["right", "left", "error"]
+Errors: TypeAlias = Literal["replace", "strict", "reference"]
+Unknown: TypeAlias = Literal["raise", "skip"]
 
 __version__: str
 UNICODE_VERSIONS: dict[str, str]
+BYTE_ALPHABET: str
 
+@disjoint_base
 class Tokenizer:
     def __new__(
         cls,
@@ -27,19 +55,26 @@ class Tokenizer:
     ) -> Self: ...
     def encode(
         self,
-        text: str | bytes,
-        pair: str | bytes | None = None,
+        text: Text,
+        pair: Text | None = None,
         *,
         add_special_tokens: bool = True,
-        special: SpecialPolicy = "raise",
+        special: SpecialPolicy | None = None,
+        max_length: int | None = None,
+        truncation: Truncation = "right",
+        stride: int = 0,
+        offsets: bool = False,
         seed: int | None = None,
     ) -> Encoding: ...
     def encode_batch(
         self,
-        texts: Sequence[str | bytes | tuple[str | bytes, str | bytes]],
+        texts: Iterable[Text | tuple[Text, Text]],
         *,
         add_special_tokens: bool = True,
-        special: SpecialPolicy = "raise",
+        special: SpecialPolicy | None = None,
+        max_length: int | None = None,
+        truncation: Truncation = "right",
+        stride: int = 0,
         threads: int | None = None,
         seed: int | None = None,
     ) -> Batch: ...
@@ -48,24 +83,25 @@ class Tokenizer:
         data: bytes,
         *,
         add_special_tokens: bool = True,
-        special: SpecialPolicy = "raise",
+        special: SpecialPolicy | None = None,
+        seed: int | None = None,
     ) -> Encoding: ...
     @overload  # a str is also a sequence of str: the first overload wins
     def count(  # type: ignore[overload-overlap]
         self,
-        text: str | bytes,
+        text: Text,
         *,
         add_special_tokens: bool = False,
-        special: SpecialPolicy = "text",
+        special: SpecialPolicy | None = None,
         threads: int | None = None,
     ) -> int: ...
     @overload
     def count(
         self,
-        text: Sequence[str | bytes],
+        text: Iterable[Text],
         *,
         add_special_tokens: bool = False,
-        special: SpecialPolicy = "text",
+        special: SpecialPolicy | None = None,
         threads: int | None = None,
     ) -> npt.NDArray[np.int64]: ...
     def decode(
@@ -73,27 +109,34 @@ class Tokenizer:
         ids: Ids,
         *,
         skip_special_tokens: bool = False,
-        errors: Literal["replace", "strict", "reference"] = "replace",
-        unknown: Literal["raise", "skip"] = "raise",
+        errors: Errors = "replace",
+        unknown: Unknown = "raise",
     ) -> str: ...
     def decode_bytes(
         self,
         ids: Ids,
         *,
         skip_special_tokens: bool = False,
-        unknown: Literal["raise", "skip"] = "raise",
+        unknown: Unknown = "raise",
     ) -> bytes: ...
     def decode_batch(
         self,
-        batch: Batch | Sequence[Ids],
+        batch: Batch | Iterable[Ids],
         *,
         skip_special_tokens: bool = False,
-        errors: Literal["replace", "strict", "reference"] = "replace",
-        unknown: Literal["raise", "skip"] = "raise",
+        errors: Errors = "replace",
+        unknown: Unknown = "raise",
         threads: int | None = None,
     ) -> list[str]: ...
     def to_files(self, format: str = "huggingface") -> dict[str, bytes]: ...
     def describe(self) -> str: ...
+    def trace_json(
+        self,
+        text: Text,
+        *,
+        add_special_tokens: bool = True,
+        special: SpecialPolicy | None = None,
+    ) -> str: ...
     @property
     def fingerprint(self) -> str: ...
     @property
@@ -112,36 +155,104 @@ class Tokenizer:
 @final
 class Encoding:
     def __len__(self) -> int: ...
-    def __getitem__(self, index: int) -> int: ...
+    def __getitem__(self, key: int, /) -> int: ...
     def __iter__(self) -> Iterator[int]: ...
+    def __eq__(self, value: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+    def __release_buffer__(self, buffer: memoryview, /) -> None: ...
     def tolist(self) -> list[int]: ...
     @property
-    def ids(self) -> npt.NDArray[np.uint32]: ...
+    def ids(self) -> Array: ...
     @property
     def tokens(self) -> list[str]: ...
     @property
-    def type_ids(self) -> npt.NDArray[np.uint32]: ...
+    def type_ids(self) -> Array: ...
     @property
-    def special_mask(self) -> npt.NDArray[np.uint8]: ...
+    def attention_mask(self) -> Array: ...
+    @property
+    def special_mask(self) -> Array: ...
     @property
     def sequence_ids(self) -> list[int | None]: ...
+    @property
+    def word_ids(self) -> list[int | None]: ...
+    @property
+    def overflow(self) -> list[Encoding]: ...
+    @property
+    def original(self) -> str: ...
+    @property
+    def normalized(self) -> str: ...
+    @property
+    def offsets(self) -> Array: ...
+    def spans(self, unit: Unit = "codepoint", of: Of = "original") -> Array: ...
+    def convert(
+        self,
+        span: Span,
+        *,
+        from_: Frame,
+        to: Frame,
+        partial: Literal["error", "expand"] = "error",
+        sequence: int = 0,
+    ) -> Span: ...
+    def token_at(
+        self, position: int, unit: Unit = "codepoint", of: Of = "original", *, sequence: int = 0
+    ) -> int | None: ...
+    def word_at(
+        self, position: int, unit: Unit = "codepoint", of: Of = "original", *, sequence: int = 0
+    ) -> int | None: ...
+    def word_tokens(self, word: int, *, sequence: int = 0) -> Span | None: ...
+    def text(self, index: int) -> str: ...
+    def bytes(self, index: int) -> bytes: ...
+    def align(
+        self,
+        entities: Sequence[Entity],
+        *,
+        unit: Unit = "codepoint",
+        scheme: Scheme = "bio",
+        sequence: int = 0,
+    ) -> tuple[list[str], list[tuple[int, Span, str]]]: ...
+    def entities(
+        self,
+        labels: Sequence[str],
+        *,
+        unit: Unit = "codepoint",
+        scheme: Scheme = "bio",
+        sequence: int = 0,
+    ) -> list[Entity]: ...
+    def to_dict(self, unit: Unit = "codepoint", of: Of = "original") -> dict[str, Any]: ...
+    @staticmethod
+    def from_dict(data: dict[str, Any], tok: Tokenizer) -> Encoding: ...
 
 @final
 class Batch:
     def __len__(self) -> int: ...
-    def __getitem__(self, index: int) -> Encoding: ...
+    def __getitem__(self, key: int, /) -> Encoding: ...
     def __iter__(self) -> Iterator[Encoding]: ...
     def tolist(self) -> list[list[int]]: ...
     @property
-    def values(self) -> npt.NDArray[np.uint32]: ...
+    def values(self) -> Array: ...
     @property
     def row_offsets(self) -> npt.NDArray[np.int64]: ...
+    def pad(
+        self,
+        to: int | Literal["longest"] | None = None,
+        *,
+        multiple_of: int = 1,
+        side: Literal["right", "left"] = "right",
+        pad_id: int | None = None,
+        pad_type_id: int = 0,
+    ) -> dict[str, npt.NDArray[np.int64]]: ...
+
+@final
+class Buffer:
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+    def __release_buffer__(self, buffer: memoryview, /) -> None: ...
 
 @final
 class Vocab:
     def __len__(self) -> int: ...
-    def __contains__(self, token: object) -> bool: ...
-    def __getitem__(self, token: str) -> int: ...
+    def __contains__(self, key: object, /) -> bool: ...
+    def __getitem__(self, key: str, /) -> int: ...
     def __iter__(self) -> Iterator[str]: ...
     def get(self, token: str) -> int | None: ...
     def token(self, id: int) -> str: ...
@@ -165,3 +276,41 @@ class ControlToken:
     id: int
     content: str
     reason: str
+
+@final
+class WordCounter:
+    def __new__(cls, tokenizer_json: bytes) -> Self: ...
+    def __len__(self) -> int: ...
+    def feed(self, texts: Iterable[Text], *, threads: int | None = None) -> None: ...
+    def add(self, word: Text, count: int) -> None: ...
+    def items(self) -> list[tuple[bytes, int]]: ...
+
+# left, right, token, count, tied, ties, tokens after: ids but for the counts
+MergeRecord: TypeAlias = tuple[int, int, int, int, int, list[Span], int]
+
+class Training(TypedDict):
+    tokens: list[str]
+    merges: list[MergeRecord]
+    special_tokens: int
+    base_size: int
+    initial_tokens: int
+    stop: Literal["vocab_size", "no_pairs", "min_frequency", "observer"]
+
+def train_bpe(
+    counter: WordCounter,
+    *,
+    vocab_size: int,
+    symbols: Literal["bytes", "characters"] = "bytes",
+    tie: str = "lowest-ids",
+    min_frequency: int = 0,
+    special_tokens: Sequence[str] = ...,
+    initial_alphabet: str = "",
+    limit_alphabet: int | None = None,
+    end_of_word_suffix: str | None = None,
+    separate_end_of_word: bool = False,
+    continuing_subword_prefix: str | None = None,
+    max_token_length: int | None = None,
+    listed_ties: int = 0,
+    observer: Callable[[int, int], object] | None = None,
+    every: int = 256,
+) -> Training: ...

@@ -128,7 +128,9 @@ def _read_bundled(name: str) -> Artifact:
             hint="It brings protok:demo.",
             value=name,
         )
-    return Artifact({"tokenizer.json": (folder / "tokenizer.json").read_bytes()})
+    present = {file.name: file for file in folder.iterdir()}
+    names = ("tokenizer.json", *COMPANION_FILES)
+    return Artifact({name: present[name].read_bytes() for name in names if name in present})
 
 
 def _with_companions(path: Path) -> dict[str, bytes]:

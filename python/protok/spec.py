@@ -19,7 +19,8 @@ __all__ = ["Component", "Spec"]
 # A Sequence lists its parts under the name of its stage.
 _PARTS = ("normalizers", "pretokenizers", "processors", "decoders")
 # Too large to present.
-_BULK = ("vocab", "merges", "scores")
+_BULK = ("vocab", "merges", "scores", "kinds")
+LONGEST = 600  # twice the longest public pattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +107,18 @@ class Spec:
         return "\n".join(lines)
 
 
-def _short(value: object, limit: int = 60) -> str:
-    if isinstance(value, Mapping) and len(value) == 1:  # {"Regex": "\\s+"}
-        kind, value = next(iter(value.items()))
-        return f"{kind}({_short(value, limit)})"
+def _short(value: object) -> str:
+    """Spell an option; patterns in full, a character map only by its beginning."""
+    if isinstance(value, Mapping) and len(value) == 1:
+        kind, inner = next(iter(value.items()))
+        if isinstance(inner, Mapping) and "id" in inner:  # a part of a template
+            return str(inner["id"])
+        return f"{kind}({_short(inner)})"  # {"Regex": "\\s+"}
+    if isinstance(value, list) and all(isinstance(item, Mapping) for item in value):
+        return "[" + " ".join(_short(item) for item in value) + "]"
     if isinstance(value, (list, Mapping)):
         return f"[{len(value)}]"
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    text = text if len(text) <= limit else text[: limit - 1] + "…"
-    return repr(text) if isinstance(value, str) else text
+    if not isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    text = value if len(value) <= LONGEST else value[:39] + "…"
+    return f"'{text}'" if text.isprintable() else repr(text)

@@ -7,7 +7,7 @@ in a form that can be read.
 from __future__ import annotations
 
 import json
-import textwrap
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -109,11 +109,14 @@ def _piece(number: int, piece: dict[str, Any]) -> Iterator[str]:
 
 
 def _result(tokens: list[dict[str, Any]]) -> Iterator[str]:
-    yield f"{'token':>5}  {'id':>8}  {'bytes':>11}  spelling"
+    head = f"{'token':>5}  {'id':>8}  {'bytes':>11}  "
+    yield f"{head}spelling"
     for place, token in enumerate(tokens):
         span = "template" if token["sequence"] is None else _range(token)
-        spelling = visible(token["token"])
-        yield f"{place:>5}  {token['id']:>8}  {span:>11}  {spelling}"
+        lines = _fold(visible(token["token"]), WIDTH - len(head))
+        yield f"{place:>5}  {token['id']:>8}  {span:>11}  {lines[0]}".rstrip()
+        for line in lines[1:]:
+            yield " " * len(head) + line
 
 
 def _range(item: dict[str, Any]) -> str:
@@ -133,13 +136,27 @@ def visible(text: str) -> str:
 
 
 def _block(label: str, text: str) -> Iterator[str]:
-    lines = textwrap.wrap(
-        text,
-        WIDTH - INDENT,
-        break_long_words=True,
-        break_on_hyphens=False,
-        drop_whitespace=True,
-    ) or [""]
+    lines = _fold(text, WIDTH - INDENT)
     yield f"{label:<{INDENT}}{lines[0]}".rstrip()
     for line in lines[1:]:
         yield " " * INDENT + line
+
+
+def _fold(text: str, width: int) -> list[str]:
+    """Fold a text into lines of at most ``width`` cells of a terminal, at blanks if possible."""
+    from rich.cells import cell_len  # noqa: PLC0415  (only needed to show a trace)
+
+    lines, line = [], ""
+    for word in re.findall(r" *[^ ]+", text):
+        if cell_len(line + word) <= width:
+            line += word
+            continue
+        if line.strip():
+            lines.append(line)
+        line = ""
+        for char in word.lstrip(" "):
+            if cell_len(line + char) > width:
+                lines.append(line)
+                line = ""
+            line += char
+    return [*lines, line]

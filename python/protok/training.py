@@ -58,6 +58,9 @@ class Recipe:
         A mark for the end of a word, such as ``</w>``.
     continuing_subword_prefix
         A mark for symbols inside a word, such as ``##``.
+    unk_token
+        The special token for a character that the alphabet lacks. Without it such a character
+        gives no token, as in Hugging Face's ``tokenizers``.
     limit_alphabet
         The most characters in the alphabet.
     max_token_length
@@ -76,6 +79,7 @@ class Recipe:
     tie: TieRule = "lowest-ids"
     end_of_word_suffix: str | None = None
     continuing_subword_prefix: str | None = None
+    unk_token: str | None = None
     limit_alphabet: int | None = None
     max_token_length: int | None = None
     corpus: tuple[str, ...] = ()
@@ -145,7 +149,7 @@ def train(
     >>> recipe = protok.Recipe(vocab_size=260)
     >>> tok = protok.train(recipe, ["low lower lowest", "new newer newest"])
     >>> tok.encode("lowest").tokens
-    ['lowe', 's', 't']
+    ['lo', 'we', 'st']
     """
     tokenizer, _ = learn(recipe, corpus, threads=threads, progress=progress)
     return tokenizer
@@ -170,10 +174,20 @@ def learn(
     """
     if corpus is None:
         if not recipe.corpus:
-            what = "There is nothing to train on: neither a corpus nor recipe.corpus."
-            raise InputError(what, what=what)
+            raise InputError(
+                what="There is nothing to train on: neither a corpus nor recipe.corpus.",
+                hint="Pass texts, paths, or a mapping of words to counts.",
+            )
         corpus = [Path(path) for path in recipe.corpus]
-    counter = _core.WordCounter(_json(recipe, {"vocab": {}, "merges": []}))
+    if recipe.unk_token is not None and recipe.unk_token not in recipe.special_tokens:
+        raise InputError(
+            what=f"The unknown token {recipe.unk_token!r} is not among the special tokens.",
+            location="unk_token",
+            hint="Add it to special_tokens.",
+            value=recipe.unk_token,
+        )
+    specials = {token: id for id, token in enumerate(dict.fromkeys(recipe.special_tokens))}
+    counter = _core.WordCounter(_json(recipe, {"vocab": specials, "merges": []}))
     if isinstance(corpus, Mapping):
         for word, count in corpus.items():
             counter.add(word, count)
@@ -188,7 +202,7 @@ def learn(
         tie=recipe.tie,
         min_frequency=recipe.min_frequency,
         special_tokens=list(recipe.special_tokens),
-        initial_alphabet=_byte_alphabet() if recipe.symbols == "bytes" else "",
+        initial_alphabet=_core.BYTE_ALPHABET if recipe.symbols == "bytes" else "",
         limit_alphabet=recipe.limit_alphabet,
         end_of_word_suffix=recipe.end_of_word_suffix,
         continuing_subword_prefix=recipe.continuing_subword_prefix,
@@ -196,7 +210,7 @@ def learn(
         listed_ties=listed_ties,
         observer=progress,
     )
-    tokens: list[str] = result["tokens"]
+    tokens = result["tokens"]
     merges = [
         Merge(
             tokens[left],
@@ -213,10 +227,6 @@ def learn(
         "merges": [[merge.left, merge.right] for merge in merges],
     }
     return Tokenizer({"tokenizer.json": _json(recipe, model)}), merges
-
-
-def _byte_alphabet() -> str:
-    return _core.BYTE_ALPHABET
 
 
 def _json(recipe: Recipe, model: Mapping[str, Any]) -> bytes:
@@ -244,7 +254,7 @@ def _json(recipe: Recipe, model: Mapping[str, Any]) -> bytes:
         "model": {
             "type": "BPE",
             "dropout": None,
-            "unk_token": None,
+            "unk_token": recipe.unk_token,
             "continuing_subword_prefix": recipe.continuing_subword_prefix,
             "end_of_word_suffix": recipe.end_of_word_suffix,
             "fuse_unk": False,
@@ -258,18 +268,36 @@ def _json(recipe: Recipe, model: Mapping[str, Any]) -> bytes:
 
 def _texts(corpus: Iterable[str | PathLike[str]]) -> Iterator[str]:
     if isinstance(corpus, str | bytes):
-        what = "A corpus is a list of texts or paths, not one string."
-        raise InputError(what, what=what, hint="Pass [text] or [Path(name)].")
+        raise InputError(
+            what="A corpus is a list of texts or paths, not one string.",
+            hint="Pass [text] or [Path(name)].",
+        )
     for item in corpus:
         if isinstance(item, str):
             yield item
-            continue
-        with Path(item).open("rb") as file:
+        else:
+            yield from _lines(Path(item))
+
+
+def _lines(path: Path) -> Iterator[str]:
+    """Read a file line by line; each keeps its line end."""
+    try:
+        with path.open("rb") as file:
             for number, line in enumerate(file, 1):
                 try:
                     yield line.decode()
                 except UnicodeDecodeError as error:
-                    what = f"{item}, line {number}: the text is not UTF-8 ({error.reason})."
                     raise InputError(
-                        what, what=what, location=f"{item}:{number}", position=error.start
+                        what=f"The text is not UTF-8 ({error.reason} at byte {error.start}).",
+                        location=f"{path}, line {number}",
+                        hint="Convert the file, or leave it out.",
+                        position=error.start,
+                        value=line[error.start : error.end].hex(),
                     ) from error
+    except OSError as error:
+        raise InputError(
+            what=f"The file cannot be read: {error.strerror or error}.",
+            location=str(path),
+            hint="Check the path.",
+            value=str(path),
+        ) from error

@@ -19,10 +19,16 @@ def worked(shared: Path, name: str) -> dict[str, Any]:
 def test_gpt2_facts(shared: Path, gpt2: protok.Tokenizer) -> None:
     facts = worked(shared, "e_gpt2_facts.json")
     assert gpt2.vocab.size == facts["n_vocab"]
+    assert gpt2.special_tokens == facts["special"]
+    model = json.loads(gpt2.describe())["model"]
+    assert model["merges"]["pairs"] == facts["merges"]
+    assert gpt2.count("<|endoftext|>", special="parse") == 1
     for row in facts["rows"]:
         encoding = gpt2.encode(row["text"], special="text")
         assert encoding.tolist() == row["ids"], row["text"]
-        assert len(encoding) == row["n_tokens"]
+        assert len(encoding) == gpt2.count(row["text"]) == row["n_tokens"]
+        assert encoding.spans("codepoint").max(initial=0) == row["chars"]
+        assert encoding.spans("byte").max(initial=0) == row["bytes"]
         pieces = [gpt2.decode_bytes([id]).hex() for id in encoding]
         assert pieces == row["token_bytes_hex"], row["text"]
 
@@ -54,3 +60,8 @@ def test_normalisation(shared: Path, form: str) -> None:
         ids = tok.encode(row["text"])
         assert tok.decode(ids) == row[form]["text"], row["codepoints"]
         assert len(ids) == row[form]["bytes"]
+        assert ids.normalized == row[form]["text"]
+        assert ids.spans("codepoint").max() == row["chars"]
+        assert ids.spans("byte").max() == row["bytes"]
+        assert ids.spans("codepoint", "normalized").max() == row[form]["chars"]
+        assert ids.spans("byte", "normalized").max() == row[form]["bytes"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -50,17 +51,39 @@ def test_the_picture_has_pieces_and_ids() -> None:
     assert shown.splitlines()[-1].endswith("14 bytes, protok:demo")
 
 
+def test_every_character_of_a_piece_shows() -> None:
+    from protok.cli.encode import visible
+
+    assert visible(b" a\n") == "·a⏎"
+    assert visible("\u200d".encode()) == "\\u{200d}"
+    assert visible("\u200d\u2b1b".encode()[:4]) == "\\u{200d}\\xe2"
+    assert visible("\U0001f408\u200d\u2b1b".encode()) == "\U0001f408\u200d\u2b1b"
+    assert visible(b"\x1b[0m") == "\\u{1b}[0m"
+
+
 def test_inspect() -> None:
     report = json.loads(protok("inspect", "--json").stdout)
     assert report["description"]["model"]["type"] == "BPE"
-    assert report["fingerprint"] in protok("inspect").stdout.decode()
+    assert report["fingerprint"] in "".join(protok("inspect").stdout.decode().split())
+
+
+def test_inspect_shows_the_stages_in_order() -> None:
+    shown = protok("inspect").stdout.decode()
+    names = ("vocabulary", "added tokens", "normalizer", "pre-tokenizer", "model", "decoder")
+    places = [re.search(f"^{name} ", shown, re.MULTILINE) for name in names]
+    starts = [place.start() for place in places if place]
+    assert starts == sorted(starts)
+    assert len(starts) == len(names)
+    for part in ("dfa", "16,384 tokens", "3 flagged special", "eos = <|endoftext|>", "unicode"):
+        assert part in shown
+    assert max(map(len, shown.splitlines())) <= 80
 
 
 def test_version_and_help() -> None:
     import protok as package
 
     assert protok("--version").stdout.decode().strip() == f"protok {package.__version__}"
-    for verb in ("encode", "decode", "count", "inspect"):
+    for verb in ("encode", "decode", "count", "inspect", "trace"):
         assert verb in protok("--help").stdout.decode()
         assert protok(verb, "--help").returncode == 0
 
@@ -80,6 +103,8 @@ def test_version_and_help() -> None:
         ("decode", "--", "-1"),
         ("count", "--files", "no/such/file"),
         ("inspect", "protok:none"),
+        ("trace",),
+        ("trace", "-m", "protok:none", "text"),
     ],
     ids=" ".join,
 )

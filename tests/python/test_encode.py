@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -107,3 +109,30 @@ def test_spec_and_repr(gpt2: protok.Tokenizer) -> None:
 def test_demo_round_trip(demo: protok.Tokenizer) -> None:
     for text in ("", "Hello, world", "naïve café 東京 🐈‍⬛", "\x00\x1b \r\n\t", "a" * 5000):
         assert demo.decode(demo.encode(text)) == text
+
+
+def test_what_the_chat_template_writes_is_a_control_token(gpt2_files: dict[str, bytes]) -> None:
+    marks = {"<think>": 50257, "<table>": 50258, "you": 50259}
+    plain = protok.Tokenizer(gpt2_files)
+    tokenizer = json.loads(plain.to_files()["tokenizer.json"])
+    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
+    tokenizer["added_tokens"] += [
+        {"id": id, "content": content, **flags, "special": False} for content, id in marks.items()
+    ]
+    template = "{# <table> #}{% if think %}{{ '<think>\\n' }}{% endif %}are you"
+    config = {"chat_template": template}
+    files = {
+        "tokenizer.json": json.dumps(tokenizer).encode(),
+        "tokenizer_config.json": json.dumps(config).encode(),
+    }
+    tok = protok.Tokenizer(files)
+    reasons = {token.content: token.reason for token in tok.control_tokens}
+    assert reasons.pop("<think>") == "written by the chat template"
+    assert set(reasons) <= {"<|endoftext|>"}
+    with pytest.raises(protok.SpecialTokenError):
+        tok.encode("a<think>")
+    assert tok.encode("a<think>", special="text").tolist() == plain.encode("a<think>").tolist()
+    # GPT-2 has the word "you", so that added token has its id.
+    assert tok.encode("<think><table>you", special="parse").tolist() == [50257, 50258, 5832]
+    alone = protok.Tokenizer({"tokenizer.json": files["tokenizer.json"]})
+    assert alone.encode("<think>").tolist() == [50257]

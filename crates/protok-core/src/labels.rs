@@ -109,7 +109,11 @@ pub fn label(tokens: &[(usize, usize)], entities: &[Entity], scheme: Scheme) -> 
             continue;
         };
         let last = tokens.iter().rposition(touches).unwrap_or(first);
-        let free = first.max(next);
+        // A token without text between two entities belongs to neither.
+        let mut free = first.max(next);
+        while free < last && tokens[free].0 == tokens[free].1 {
+            free += 1;
+        }
         if free > last {
             misfits.push((index, (start, start), Misfit::Shared));
             continue;
@@ -218,6 +222,19 @@ mod tests {
         assert_eq!(kinds, [(0, Misfit::Boundary), (1, Misfit::Shared), (2, Misfit::NoToken)]);
         assert!(label(&tokens, &[entity(0, 3, "A"), entity(2, 5, "B")], Scheme::Bio).is_err());
         assert!(entities(&tokens, &["X".into(), "O".into()], Scheme::Bio).is_err());
+    }
+
+    #[test]
+    fn a_token_without_text_starts_no_entity() {
+        let tokens = [(0, 3), (3, 3), (4, 8)];
+        let given = [entity(0, 1, "A"), entity(2, 8, "A")];
+        for (scheme, expected) in
+            [(Scheme::Bio, ["B-A", "O", "B-A"]), (Scheme::Bilou, ["U-A", "O", "U-A"])]
+        {
+            let labels = label(&tokens, &given, scheme).unwrap();
+            assert_eq!(labels.labels, expected);
+            assert_eq!(labels.misfits.len(), 2);
+        }
     }
 
     #[test]

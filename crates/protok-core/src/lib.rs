@@ -10,6 +10,7 @@ pub mod model;
 pub mod normalize;
 pub mod offsets;
 pub mod parallel;
+pub mod pattern;
 pub mod pipeline;
 pub mod postprocess;
 pub mod pretokenize;

@@ -43,6 +43,9 @@ pub struct Offsets {
 struct Located {
     original: Vec<u8>,
     spans: Spans,
+    /// Whether no token ends before an earlier one. A model that holds an unknown token back
+    /// until after the bytes that follow it breaks this.
+    in_order: bool,
     units: [OnceLock<Units>; 8],
 }
 
@@ -50,7 +53,13 @@ impl Offsets {
     /// From the texts of an encoding and their spans.
     #[must_use]
     pub fn new(texts: Vec<(Vec<u8>, Spans)>) -> Self {
-        let locate = |(original, spans)| Located { original, spans, units: Default::default() };
+        let locate = |(original, spans): (Vec<u8>, Spans)| {
+            let in_order = spans.tokens.windows(2).all(|pair| {
+                pair[0].original.1 <= pair[1].original.1
+                    && pair[0].normalized.1 <= pair[1].normalized.1
+            });
+            Located { original, spans, in_order, units: Default::default() }
+        };
         Self { texts: texts.into_iter().map(locate).collect() }
     }
 
@@ -157,19 +166,28 @@ impl Offsets {
         }
         let (start, end, _) = located.to_bytes((position, position + 1), frame)?;
         let of = frame.1;
-        let tokens = &located.spans.tokens;
-        let mut found = tokens.partition_point(|token| token.place(of).1 <= start);
-        while tokens.get(found).is_some_and(|token| token.place(of).0 == token.place(of).1) {
-            found += 1;
-        }
-        if tokens.get(found).is_none_or(|token| token.place(of).0 >= end) {
-            return Ok(None);
-        }
-        Ok(encoding.parts.iter().find_map(|part| {
-            let kept = part.first..part.first + (part.end - part.start);
-            (part.source == Source::Text(text) && kept.contains(&found))
-                .then(|| part.start + found - part.first)
-        }))
+        let covers = |token: &TokenSpan| {
+            let (from, to) = token.place(of);
+            from < to && from < end && start < to
+        };
+        Ok(encoding.parts.iter().filter(|part| part.source == Source::Text(text)).find_map(
+            |part| {
+                let kept = &located.spans.tokens[part.first..part.first + (part.end - part.start)];
+                let skipped = if located.in_order {
+                    kept.partition_point(|token| token.place(of).1 <= start)
+                } else {
+                    0
+                };
+                // In order, what follows the unit need not be looked at.
+                let mut rest = kept[skipped..].iter();
+                let found = if located.in_order {
+                    rest.take_while(|token| token.place(of).0 < end).position(covers)
+                } else {
+                    rest.position(covers)
+                };
+                found.map(|found| part.start + skipped + found)
+            },
+        ))
     }
 
     /// The bytes of the original that a token covers; empty for the template's.

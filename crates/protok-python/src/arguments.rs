@@ -141,11 +141,12 @@ fn not_one_of(name: &str, value: &str, choices: &str) -> PyErr {
 
 /// Says where a `str` holds half a surrogate pair.
 fn surrogate(object: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
-    let start = error.value(object.py()).getattr("start").and_then(|start| start.extract::<usize>());
+    let start =
+        error.value(object.py()).getattr("start").and_then(|start| start.extract::<usize>());
     let Ok(at) = start else { return error };
-    let code = object
-        .get_item(at)
-        .and_then(|c| object.py().import("builtins")?.getattr("ord")?.call1((c,))?.extract::<u32>());
+    let code = object.get_item(at).and_then(|c| {
+        object.py().import("builtins")?.getattr("ord")?.call1((c,))?.extract::<u32>()
+    });
     let code = code.map_or_else(|_| "a surrogate".to_owned(), |code| format!("U+{code:04X}"));
     to_python(
         Error::input(format!(

@@ -10,8 +10,8 @@ use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use crate::buffer::{self, Buffer};
 use crate::arguments::Text;
+use crate::buffer::{self, Buffer};
 use crate::encoding::{Encoding, Origin, Source};
 use crate::errors::{OrRaise, to_python};
 
@@ -78,11 +78,16 @@ impl Batch {
         let length = self.inner.len();
         let at = if index < 0 { index + length as isize } else { index };
         match usize::try_from(at) {
-            Ok(at) if at < length => {
-                Ok(self.row(at))
-            }
+            Ok(at) if at < length => Ok(self.row(at)),
             _ => Err(PyIndexError::new_err(format!("row {index} of {length}"))),
         }
+    }
+
+    fn __iter__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        // One row at a time: a batch may be large.
+        let builtins = slf.py().import("builtins")?;
+        let rows = builtins.call_method1("range", (slf.get().inner.len(),))?;
+        builtins.call_method1("map", (slf.getattr("__getitem__")?, rows))
     }
 
     fn __repr__(&self) -> String {
@@ -112,8 +117,10 @@ impl Batch {
     /// `input_ids`, `attention_mask`, `type_ids` and `special_mask`.
     ///
     /// `to` is "longest" or a length that no row exceeds; the length is then raised to a
-    /// multiple of `multiple_of`. `pad_id` is by default the id of the artifact's pad token.
-    #[pyo3(signature = (to=None, *, multiple_of=1, side="right", pad_id=None))]
+    /// multiple of `multiple_of`. `pad_id` is by default the id of the artifact's pad token; the type
+    /// id of padding is `pad_type_id`.
+    #[pyo3(signature = (to=None, *, multiple_of=1, side="right", pad_id=None, pad_type_id=0))]
+    #[allow(clippy::too_many_arguments)]
     fn pad<'py>(
         &self,
         py: Python<'py>,
@@ -121,6 +128,7 @@ impl Batch {
         multiple_of: usize,
         side: &str,
         pad_id: Option<u32>,
+        pad_type_id: u32,
     ) -> PyResult<Bound<'py, PyDict>> {
         let length = match to {
             None => None,
@@ -152,7 +160,7 @@ impl Batch {
                     .hint("Pass pad_id, the id to pad with."),
             )
         })?;
-        let padding = Padding { length, multiple_of, left, pad_id };
+        let padding = Padding { length, multiple_of, left, pad_id, pad_type_id };
         let pipeline = &self.texts.pipeline;
         let padded = py.detach(|| pipeline.pad(&self.inner, padding)).or_raise()?;
         let dict = PyDict::new(py);
@@ -163,7 +171,8 @@ impl Batch {
             ("special_mask", padded.special_mask),
         ];
         for (name, values) in arrays {
-            let flat = buffer::to_numpy(Bound::new(py, Buffer::of_i64(values))?.into_any(), "int64")?;
+            let flat =
+                buffer::to_numpy(Bound::new(py, Buffer::of_i64(values))?.into_any(), "int64")?;
             dict.set_item(name, flat.call_method1("reshape", (self.inner.len(), padded.length))?)?;
         }
         Ok(dict)

@@ -17,6 +17,7 @@ use crate::arguments::{Text, frame, partial, scheme};
 use crate::batch::BatchTexts;
 use crate::buffer::{self, Buffer};
 use crate::errors::{OrRaise, to_python};
+use crate::tokenizer::Tokenizer;
 
 /// A text of an encoding.
 pub enum Source {
@@ -397,9 +398,16 @@ impl Encoding {
             .collect()
     }
 
-    /// Everything that must stay together to read the encoding later, as plain data.
+    /// Everything that must stay together to read the encoding later, as plain data that JSON
+    /// holds: the texts before and after normalization, ids, tokens, spans with their unit and
+    /// text, and the tokenizer's fingerprint. `from_dict` reads it back.
     #[pyo3(signature = (unit="codepoint", of="original"))]
-    fn to_dict<'py>(&self, py: Python<'py>, unit: &str, of: &str) -> PyResult<Bound<'py, PyDict>> {
+    pub fn to_dict<'py>(
+        &self,
+        py: Python<'py>,
+        unit: &str,
+        of: &str,
+    ) -> PyResult<Bound<'py, PyDict>> {
         let offsets = self.origin.offsets()?;
         let texts = |which: Of| -> PyResult<Vec<String>> {
             (0..offsets.texts())
@@ -410,18 +418,21 @@ impl Encoding {
                 .collect()
         };
         let spans = offsets.spans(&self.inner, frame(unit, of)?).or_raise()?;
-        let parts: Vec<_> = self
-            .inner
-            .parts
-            .iter()
-            .map(|part| {
-                let text = match part.source {
-                    Part::Template => None,
-                    Part::Text(index) => Some(index),
-                };
-                (part.start, part.end, text, part.type_id, part.first)
-            })
-            .collect();
+        let spans: Vec<[usize; 2]> = spans.into_iter().map(<[usize; 2]>::from).collect();
+        let parts = PyList::empty(py);
+        for part in &self.inner.parts {
+            let item = PyDict::new(py);
+            item.set_item("start", part.start)?;
+            item.set_item("end", part.end)?;
+            let sequence = match part.source {
+                Part::Template => None,
+                Part::Text(index) => Some(index),
+            };
+            item.set_item("sequence", sequence)?;
+            item.set_item("type_id", part.type_id)?;
+            item.set_item("first", part.first)?;
+            parts.append(item)?;
+        }
         let options = &self.origin.options;
         let dict = PyDict::new(py);
         dict.set_item("fingerprint", &*self.origin.fingerprint)?;
@@ -436,13 +447,16 @@ impl Encoding {
         let special = crate::arguments::policy_to_python(&options.special, &self.origin.pipeline);
         dict.set_item("special", special)?;
         dict.set_item("seed", options.seed)?;
-        let overflow: PyResult<Vec<_>> = self
-            .overflow()
-            .iter()
-            .map(|window| window.to_dict(py, unit, of))
-            .collect();
+        let overflow: PyResult<Vec<_>> =
+            self.overflow().iter().map(|window| window.to_dict(py, unit, of)).collect();
         dict.set_item("overflow", overflow?)?;
         Ok(dict)
+    }
+
+    /// The encoding that `to_dict` described, made by the same tokenizer.
+    #[staticmethod]
+    fn from_dict(data: &Bound<'_, PyDict>, tok: &Bound<'_, Tokenizer>) -> PyResult<Self> {
+        tok.get().restore(data)
     }
 
     unsafe fn __getbuffer__(

@@ -6,6 +6,7 @@ use protok_core::Error;
 use protok_core::encoding::{Encoding as Inner, Part, Source as PartSource};
 use protok_core::pipeline::Pipeline;
 use protok_core::pipeline::encode::EncodeOptions;
+use protok_core::postprocess::Item;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -14,7 +15,7 @@ use crate::encoding::{Encoding, Origin, Source};
 use crate::errors::{OrRaise, to_python};
 
 /// The encoding that `to_dict` described; refuses one of another tokenizer, or one whose ids are
-/// not what its texts encode to.
+/// not what its texts encode to in its template.
 pub fn restore(
     data: &Bound<'_, PyDict>,
     fingerprint: &str,
@@ -42,7 +43,27 @@ pub fn restore(
     let inner = read(data)?;
     check(&inner, &texts, pipeline, &options)?;
     let texts = texts.into_iter().map(Source::Own).collect();
-    Ok(Encoding::new(inner, Arc::new(origin(texts, options))))
+    let encoding = Encoding::new(inner, Arc::new(origin(texts, options)));
+    same_description(data, &encoding)?;
+    Ok(encoding)
+}
+
+/// Refuses data whose tokens, spans or normalized texts are not those of its ids: somebody reads
+/// them without the tokenizer.
+fn same_description(data: &Bound<'_, PyDict>, encoding: &Encoding) -> PyResult<()> {
+    let unit: String = field(data, "unit")?.extract()?;
+    let of: String = field(data, "of")?.extract()?;
+    let expected = encoding.to_dict(data.py(), &unit, &of)?;
+    for name in ["tokens", "spans", "normalized", "overflow"] {
+        if !field(data, name)?.eq(field(&expected, name)?)? {
+            return Err(to_python(
+                Error::input(format!("The {name} given are not what the ids stand for."))
+                    .at(name)
+                    .hint("The data was changed after Encoding.to_dict gave it."),
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn field<'py>(data: &Bound<'py, PyDict>, name: &str) -> PyResult<Bound<'py, PyAny>> {
@@ -57,17 +78,18 @@ fn field<'py>(data: &Bound<'py, PyDict>, name: &str) -> PyResult<Bound<'py, PyAn
 
 fn read(data: &Bound<'_, PyDict>) -> PyResult<Inner> {
     let ids = crate::arguments::ids(&field(data, "ids")?)?;
-    let parts: Vec<(usize, usize, Option<usize>, u32, usize)> = field(data, "parts")?.extract()?;
-    let parts = parts
-        .into_iter()
-        .map(|(start, end, text, type_id, first)| Part {
-            start,
-            end,
-            source: text.map_or(PartSource::Template, PartSource::Text),
-            type_id,
-            first,
-        })
-        .collect();
+    let mut parts = Vec::new();
+    for part in field(data, "parts")?.try_iter()? {
+        let part = part?.cast_into::<PyDict>()?;
+        let sequence: Option<usize> = field(&part, "sequence")?.extract()?;
+        parts.push(Part {
+            start: field(&part, "start")?.extract()?,
+            end: field(&part, "end")?.extract()?,
+            source: sequence.map_or(PartSource::Template, PartSource::Text),
+            type_id: field(&part, "type_id")?.extract()?,
+            first: field(&part, "first")?.extract()?,
+        });
+    }
     let mut overflow = Vec::new();
     for window in field(data, "overflow")?.try_iter()? {
         overflow.push(read(window?.cast::<PyDict>()?)?);
@@ -88,27 +110,47 @@ fn check(
         pipeline.encode_text(text.as_str(), options, &mut ids).or_raise()?;
         encoded.push(ids);
     }
+    let windows = std::iter::once(inner).chain(&inner.overflow);
+    if windows.into_iter().all(|window| fits(window, &encoded, pipeline)) {
+        return Ok(());
+    }
+    Err(to_python(
+        Error::input("The ids are not what the texts encode to.")
+            .at("ids")
+            .hint("The data was changed after Encoding.to_dict gave it."),
+    ))
+}
+
+/// Whether an encoding is the template, or only its texts, filled with tokens of the texts.
+fn fits(inner: &Inner, encoded: &[Vec<u32>], pipeline: &Pipeline) -> bool {
     let mut end = 0;
-    let fits = inner.parts.iter().all(|part| {
+    let whole = inner.parts.iter().all(|part| {
         let follows = part.start == end && part.start <= part.end;
         end = part.end;
-        let Some(ids) = inner.ids.get(part.start..part.end).filter(|_| follows) else {
-            return false;
-        };
-        match part.source {
-            PartSource::Template => true,
-            PartSource::Text(index) => encoded
-                .get(index)
-                .and_then(|all| all.get(part.first..part.first.checked_add(ids.len())?))
-                .is_some_and(|expected| expected == ids),
-        }
+        follows && part.end <= inner.ids.len()
     });
-    if !fits || end != inner.ids.len() {
-        return Err(to_python(
-            Error::input("The ids are not what the texts encode to.")
-                .at("ids")
-                .hint("The data was changed after Encoding.to_dict gave it."),
-        ));
+    if !whole || end != inner.ids.len() || !(1..=2).contains(&encoded.len()) {
+        return false;
     }
-    inner.overflow.iter().try_for_each(|window| check(window, texts, pipeline, options))
+    let is = |part: &Part, item: &Item| {
+        let ids = &inner.ids[part.start..part.end];
+        match (part.source, item) {
+            (PartSource::Template, Item::Token { id, type_id }) => {
+                ids == [*id] && part.type_id == *type_id
+            }
+            (PartSource::Text(text), Item::Text { index, type_id }) => {
+                let kept = part.first.checked_add(ids.len()).map(|end| part.first..end);
+                text == *index
+                    && part.type_id == *type_id
+                    && kept.and_then(|kept| encoded[text].get(kept)).is_some_and(|it| it == ids)
+            }
+            _ => false,
+        }
+    };
+    [true, false].into_iter().any(|add_special_tokens| {
+        let items: Vec<&Item> =
+            pipeline.template().items(encoded.len(), add_special_tokens).collect();
+        items.len() == inner.parts.len()
+            && inner.parts.iter().zip(items).all(|(part, item)| is(part, item))
+    })
 }

@@ -94,7 +94,11 @@ impl Tokenizer {
         for (name, content) in files {
             contents.push((name.extract()?, content.cast_into::<PyBytes>()?.into()));
         }
-        let compile = CompileOptions { control_tokens, cache_bytes: Some(cache_bytes) };
+        let mut compile = CompileOptions {
+            control_tokens,
+            cache_bytes: Some(cache_bytes),
+            ..CompileOptions::default()
+        };
         py.detach(|| {
             let mut files = Files::default();
             for (name, content) in &contents {
@@ -109,6 +113,9 @@ impl Tokenizer {
             let Artifact { spec, roles, chat_templates, config_notes, notes, format, sources } =
                 formats::read(&files, &read)?;
             let fingerprint = formats::fingerprint(&spec)?;
+            let literals =
+                |(_, text): &(String, String)| formats::template_literals::literals(text);
+            compile.template_literals = chat_templates.iter().flat_map(literals).collect();
             let info = ArtifactInfo {
                 format: format.to_string(),
                 roles,
@@ -240,17 +247,12 @@ impl Tokenizer {
     ) -> PyResult<Bound<'py, PyAny>> {
         let options = self.options(add_special_tokens, special, SpecialPolicy::Text)?;
         let one = text.cast::<PyString>().is_ok() || text.cast::<PyBytes>().is_ok();
-        let texts = if one {
-            vec![(Text::from_python(text)?, None)]
-        } else {
-            batch_texts(text)?
-        };
+        let texts = if one { vec![(Text::from_python(text)?, None)] } else { batch_texts(text)? };
         let texts: Vec<&str> = texts.iter().map(|(text, _)| text.as_str()).collect();
         let size = texts.iter().map(|text| text.len()).sum();
         let threads = thread_count(threads);
-        let counts =
-            detach_if(py, size, || self.pipeline.count_batch(&texts, &options, threads))
-                .or_raise()?;
+        let counts = detach_if(py, size, || self.pipeline.count_batch(&texts, &options, threads))
+            .or_raise()?;
         if one {
             return Ok(counts[0].into_pyobject(py)?.into_any());
         }
@@ -361,13 +363,6 @@ impl Tokenizer {
             .map_err(|error| pyo3::exceptions::PyRuntimeError::new_err(error.to_string()))
     }
 
-    /// An encoding from what its `to_dict` gave, if this tokenizer made it.
-    fn restore(&self, data: &Bound<'_, PyDict>) -> PyResult<Encoding> {
-        crate::restore::restore(data, &self.artifact.fingerprint, &self.pipeline, |texts, options| {
-            self.origin(texts, options)
-        })
-    }
-
     #[getter]
     fn fingerprint(&self) -> &str {
         &self.artifact.fingerprint
@@ -404,10 +399,11 @@ impl Tokenizer {
             .collect()
     }
 
+    /// The token of each role. Tokens that the artifact lists as additional have none.
     #[getter]
     fn roles<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
-        for (role, token) in &self.artifact.roles {
+        for (role, token) in self.artifact.roles.iter().filter(|(role, _)| role != "additional") {
             dict.set_item(role, token)?;
         }
         Ok(dict)
@@ -420,6 +416,16 @@ impl Tokenizer {
 }
 
 impl Tokenizer {
+    /// An encoding from what its `to_dict` gave, if this tokenizer made it.
+    pub fn restore(&self, data: &Bound<'_, PyDict>) -> PyResult<Encoding> {
+        crate::restore::restore(
+            data,
+            &self.artifact.fingerprint,
+            &self.pipeline,
+            |texts, options| self.origin(texts, options),
+        )
+    }
+
     /// The id that pads a batch, if the artifact names one.
     fn pad_token(&self) -> Option<u32> {
         let (_, token) = self.artifact.roles.iter().find(|(role, _)| role == "pad")?;

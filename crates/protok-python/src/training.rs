@@ -101,7 +101,10 @@ pub fn train_bpe<'py>(
     let options = BpeOptions {
         vocab_size,
         min_frequency,
-        symbols: choose(symbols, &[("bytes", Symbols::Bytes), ("characters", Symbols::Characters)])?,
+        symbols: choose(
+            symbols,
+            &[("bytes", Symbols::Bytes), ("characters", Symbols::Characters)],
+        )?,
         initial_alphabet: initial_alphabet.chars().collect(),
         limit_alphabet,
         special_tokens,

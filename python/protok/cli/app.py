@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from protok.cli import count, decode, encode, inspect
+from protok.cli import count, decode, encode, inspect, trace
 from protok.cli.terminal import fail
 from protok.errors import ProtokError, VerificationError
 
@@ -26,6 +26,7 @@ app.command("encode")(encode.run)
 app.command("decode")(decode.run)
 app.command("count")(count.run)
 app.command("inspect")(inspect.run)
+app.command("trace")(trace.run)
 
 
 def _version(wanted: bool) -> None:

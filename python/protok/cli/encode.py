@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -33,7 +34,8 @@ COLOURS = (
     "black on bright_green",
     "black on bright_magenta",
 )
-JOINER = "\u200d"  # invisible, but it holds an emoji together
+# Invisible, but it holds an emoji or a conjunct together; elsewhere it must show.
+JOINER = re.compile("(?<=[^\\x00-\\x7f])\u200d(?=[^\\x00-\\x7f])")
 SPECIAL_COLOUR = "bold white on red"
 VISIBLE = str.maketrans({" ": "·", "\n": "⏎", "\r": "␍", "\t": "⇥"})
 
@@ -97,6 +99,6 @@ def picture(tok: Tokenizer, encoding: Encoding, console: Console) -> list[Text]:
 def visible(data: bytes) -> str:
     """Spell a piece so that every character shows: blanks, controls and stray bytes too."""
     text = data.decode("utf-8", "backslashreplace").translate(VISIBLE)
-    if len(text) > 1 and text.replace(JOINER, "").isprintable():
+    if len(text) > 1 and JOINER.sub("", text).isprintable():
         return text
     return "".join(char if char.isprintable() else f"\\u{{{ord(char):x}}}" for char in text)

@@ -29,10 +29,7 @@ def run(
     if json:
         print_json(report(tok, source))
         return
-    console = Console(highlight=False)
-    console.print(picture(tok, source))
-    for warning in tok.warnings:
-        console.print(f"! {warning}", style="yellow", markup=False)
+    Console(highlight=False).print(picture(tok, source))
 
 
 def report(tok: Tokenizer, source: str) -> dict[str, Any]:
@@ -54,30 +51,45 @@ def report(tok: Tokenizer, source: str) -> dict[str, Any]:
 
 
 def picture(tok: Tokenizer, source: str) -> Table:
-    """Lay it out as two columns: a name, and what it holds."""
+    """Lay it out as two columns: a name, and what it holds; the stages in a text's order."""
     description = json_module.loads(tok.describe())
     spec = tok.spec
     table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column(style="bold")
+    table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
 
     def row(name: str, value: str) -> None:
         table.add_row(name, Text(value))
 
     row("source", source)
-    for name in ("format", "family"):
-        if description.get(name):
-            row(name, str(description[name]))
-    row("semantics", spec.semantics)
+    row("format", f"{description['format']}, semantics {spec.semantics}")
+    row("files", ", ".join(name for name, _ in description["sources"]))
     row("vocabulary", f"{len(tok.vocab):,} tokens, ids below {tok.vocab.size:,}")
+    table.add_section()
     row("added tokens", f"{len(spec.added_tokens):,}")
     for name, stage in spec.stages.items():
-        row(name.replace("_", " "), str(stage) if stage else "none")
+        steps = (stage.parts or (stage,)) if stage else ()
+        row(name.replace("_", "-"), "\n".join(map(str, steps)) or "none")
+    row("pattern engines", _some(description["pattern_engines"]))
+    table.add_section()
     row("special tokens", _some([f"{name} {id}" for name, id in tok.special_tokens.items()]))
-    row("control tokens", _some([f"{t.content} ({t.reason})" for t in tok.control_tokens]))
+    row("control tokens", _control(tok))
     row("roles", _some([f"{role} = {token}" for role, token in tok.roles.items()]))
+    row("chat templates", _some(description["chat_templates"]))
+    row("unicode", ", ".join(f"{name} {version}" for name, version in description["unicode"]))
     row("fingerprint", tok.fingerprint)
+    for warning in tok.warnings:
+        table.add_row("warning", Text(warning), style="yellow")
     return table
+
+
+def _control(tok: Tokenizer) -> str:
+    """Group the control tokens by the reason why they are."""
+    reasons: dict[str, list[str]] = {}
+    for token in tok.control_tokens:
+        reasons.setdefault(token.reason, []).append(token.content)
+    lines = (f"{len(names):,} {reason}: {_some(names)}" for reason, names in reasons.items())
+    return "\n".join(lines) or "none"
 
 
 def _some(items: list[str]) -> str:

@@ -1,8 +1,7 @@
 //! The steps of a decoder: each takes token strings to token strings.
 
 use crate::error::{Error, Result};
-use crate::normalize::compile_pattern;
-use crate::pretokenize::Matcher;
+use crate::pattern::Matcher;
 use crate::spec::{self, Semantics};
 use crate::text::alphabet;
 
@@ -47,7 +46,7 @@ pub(super) fn add_steps(
         Spec::Bpe(bpe) => Step::Suffix(bpe.suffix.clone()),
         Spec::Fuse => Step::Fuse,
         Spec::Replace(replace) => Step::Replace {
-            pattern: compile_pattern(&replace.pattern, semantics)?,
+            pattern: Matcher::of(&replace.pattern, semantics)?,
             content: replace.content.clone(),
         },
         Spec::Strip(strip) => {

@@ -15,6 +15,7 @@ pub mod rwkv;
 pub mod save;
 pub mod sentencepiece;
 pub mod tekken;
+pub mod template_literals;
 pub mod tiktoken;
 pub mod tokenizer_json;
 pub mod vocab_merges;

@@ -108,7 +108,9 @@ impl Form {
             }
         }) && rest.is_empty();
         if !one_by_one {
-            edits.replace(start, end, &whole);
+            // What stands unchanged at the edges came from itself.
+            let (before, after) = shared_edges(cluster, &whole);
+            edits.replace(start + before, end - after, &whole[before..whole.len() - after]);
             return;
         }
         for (at, c) in cluster.char_indices() {
@@ -120,6 +122,17 @@ impl Form {
             }
         }
     }
+}
+
+/// How many bytes two texts share at the start and at the end, in whole characters. The end is
+/// matched first: marks that a base did not take stay as they are.
+fn shared_edges(old: &str, new: &str) -> (usize, usize) {
+    fn shared<'a>(old: impl Iterator<Item = char> + 'a, new: impl Iterator<Item = char>) -> usize {
+        old.zip(new).take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum()
+    }
+    let after = shared(old.chars().rev(), new.chars().rev());
+    let before = shared(old[..old.len() - after].chars(), new[..new.len() - after].chars());
+    (before, after)
 }
 
 #[cfg(test)]
@@ -141,6 +154,21 @@ mod tests {
                 prop_assert_eq!(edits.apply(&text), whole);
             }
         }
+    }
+
+    #[test]
+    fn only_what_changed_is_rewritten() {
+        let edits = |form: Form, text: &str| {
+            let mut edits = Edits::default();
+            form.edits(text, &mut edits);
+            edits.iter().map(|(from, to, new)| (from, to, new.to_owned())).collect::<Vec<_>>()
+        };
+        let one = |from, to, new: &str| vec![(from, to, new.to_owned())];
+        assert_eq!(edits(Form::Nfc, "xa\u{301}\u{301}\u{301}"), one(1, 4, "á"));
+        assert_eq!(edits(Form::Nfc, "e\u{323}\u{301}"), one(0, 3, "ẹ"));
+        assert_eq!(edits(Form::Nfc, "q\u{307}\u{323}"), one(1, 5, "\u{323}\u{307}"));
+        assert_eq!(edits(Form::Nfc, "\u{1112}\u{1161}\u{11ab}"), one(0, 9, "한"));
+        assert_eq!(edits(Form::Nfd, "é\u{301}"), one(0, 2, "e\u{301}"));
     }
 
     #[test]

@@ -15,8 +15,8 @@ mod sentencepiece;
 use std::borrow::Cow;
 
 use crate::error::Result;
-use crate::pretokenize::Matcher;
-use crate::spec::{self, Pattern, Semantics};
+use crate::pattern::Matcher;
+use crate::spec::{self, Semantics};
 use crate::text::aligned::AlignedText;
 use crate::text::alignment::Alignment;
 use crate::text::alphabet;
@@ -166,7 +166,7 @@ fn add_steps(spec: &spec::Normalizer, semantics: Semantics, steps: &mut Vec<Step
         Spec::Lowercase => Step::Lowercase,
         Spec::StripAccents => Step::StripAccents,
         Spec::Replace(replace) => Step::Replace {
-            pattern: compile_pattern(&replace.pattern, semantics)?,
+            pattern: Matcher::of(&replace.pattern, semantics)?,
             content: replace.content.clone(),
         },
         Spec::Prepend(prepend) => Step::Prepend(prepend.prepend.clone()),
@@ -184,19 +184,6 @@ fn add_steps(spec: &spec::Normalizer, semantics: Semantics, steps: &mut Vec<Step
         Spec::SentencePiece(spec) => Step::SentencePiece(Box::new(SentencePiece::compile(spec)?)),
     });
     Ok(())
-}
-
-/// Compiles a pattern of the spec.
-///
-/// # Errors
-/// As [`Matcher::compile`].
-pub fn compile_pattern(pattern: &Pattern, semantics: Semantics) -> Result<Matcher> {
-    match pattern {
-        Pattern::String(text) => Ok(Matcher::literal(text)),
-        Pattern::Regex(source) => {
-            Matcher::compile(source, semantics).map_err(|error| error.within("pattern"))
-        }
-    }
 }
 
 impl Step {
@@ -259,10 +246,20 @@ fn lowercase(text: &str, edits: &mut Edits) {
     }
 }
 
+/// Deletes combining marks. A character that loses marks is rewritten together with them, so
+/// that its offset covers them.
 fn strip_accents(text: &str, edits: &mut Edits) {
-    for (start, c) in text.char_indices() {
-        if !c.is_ascii() && unicode_normalization_alignments::char::is_combining_mark(c) {
-            edits.replace(start, start + c.len_utf8(), "");
+    let is_mark =
+        |c: char| !c.is_ascii() && unicode_normalization_alignments::char::is_combining_mark(c);
+    let mut chars = text.char_indices().peekable();
+    while let Some((start, c)) = chars.next() {
+        let mut end = start + c.len_utf8();
+        let kept = if is_mark(c) { start } else { end };
+        while let Some((at, mark)) = chars.next_if(|&(_, c)| is_mark(c)) {
+            end = at + mark.len_utf8();
+        }
+        if kept < end {
+            edits.replace(start, end, &text[start..kept]);
         }
     }
 }
@@ -305,6 +302,17 @@ mod tests {
         assert_eq!(run(prepend, ""), "");
         let accents = Spec::Sequence(vec![Spec::Nfd, Spec::StripAccents]);
         assert_eq!(run(accents, "Crème"), "Creme");
+        assert_eq!(run(Spec::StripAccents, "\u{301}e\u{301}\u{323}x\u{301}"), "ex");
+    }
+
+    #[test]
+    fn a_deleted_mark_belongs_to_its_base() {
+        let accents = Spec::Sequence(vec![Spec::Nfd, Spec::StripAccents]);
+        let normalizer = Normalizer::compile(Some(&accents), Semantics::HuggingFace).unwrap();
+        let (text, alignment) = normalizer.apply_with_alignment("e\u{301}\u{323} é").unwrap();
+        assert_eq!(text, "e e");
+        let spans = [0, 1, 2].map(|at| alignment.span(at..at + 1));
+        assert_eq!(spans, [(0, 5), (5, 6), (6, 8)]);
     }
 
     #[test]

@@ -192,6 +192,8 @@ pub struct Padding {
     pub left: bool,
     /// The id to pad with.
     pub pad_id: u32,
+    /// The type id of padding.
+    pub pad_type_id: u32,
 }
 
 /// A rectangular batch: one value for every row and column, row by row.
@@ -203,7 +205,7 @@ pub struct Padded {
     pub ids: Vec<i64>,
     /// 0 where a row is padded.
     pub attention_mask: Vec<i64>,
-    /// The type ids; 0 where a row is padded.
+    /// The type ids.
     pub type_ids: Vec<i64>,
     /// 1 for the template's tokens and where a row is padded.
     pub special_mask: Vec<i64>,
@@ -240,7 +242,7 @@ impl Pipeline {
             let row = self.row(batch, index);
             let missing = length - row.ids.len();
             if padding.left {
-                padded.fill(missing, padding.pad_id);
+                padded.fill(missing, padding);
             }
             padded.ids.extend(row.ids.iter().map(|&id| i64::from(id)));
             padded.attention_mask.extend(std::iter::repeat_n(1, row.ids.len()));
@@ -248,7 +250,7 @@ impl Pipeline {
             let special = |part: &Part| i64::from(part.source == Source::Template);
             padded.special_mask.extend(row.spread(special));
             if !padding.left {
-                padded.fill(missing, padding.pad_id);
+                padded.fill(missing, padding);
             }
         }
         Ok(padded)
@@ -256,10 +258,10 @@ impl Pipeline {
 }
 
 impl Padded {
-    fn fill(&mut self, count: usize, pad_id: u32) {
-        self.ids.extend(std::iter::repeat_n(i64::from(pad_id), count));
+    fn fill(&mut self, count: usize, padding: Padding) {
+        self.ids.extend(std::iter::repeat_n(i64::from(padding.pad_id), count));
         self.attention_mask.extend(std::iter::repeat_n(0, count));
-        self.type_ids.extend(std::iter::repeat_n(0, count));
+        self.type_ids.extend(std::iter::repeat_n(i64::from(padding.pad_type_id), count));
         self.special_mask.extend(std::iter::repeat_n(1, count));
     }
 }

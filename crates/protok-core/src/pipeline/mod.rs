@@ -35,6 +35,8 @@ pub enum ControlReason {
     Special,
     /// It is a control piece of the model, which no text spells.
     Piece,
+    /// The artifact's chat template writes it.
+    Template,
     /// The caller named it.
     Named,
 }
@@ -46,6 +48,7 @@ impl ControlReason {
         match self {
             Self::Special => "flagged special",
             Self::Piece => "a control piece of the model",
+            Self::Template => "written by the chat template",
             Self::Named => "named by the caller of load",
         }
     }
@@ -54,8 +57,11 @@ impl ControlReason {
 /// What the caller decides when a spec is compiled.
 #[derive(Debug, Clone, Default)]
 pub struct CompileOptions {
-    /// The control tokens, by content, in place of those flagged special.
+    /// The control tokens, by content, in place of those that the artifact has.
     pub control_tokens: Option<Vec<String>>,
+    /// What the artifact's chat templates write by themselves: an added token in it is a control
+    /// token.
+    pub template_literals: Vec<String>,
     /// The size of each thread's cache.
     pub cache_bytes: Option<usize>,
 }
@@ -89,7 +95,7 @@ impl Pipeline {
         let vocab = Vocab::new(spec.model.tokens())?;
         let normalizer = Normalizer::compile(spec.normalizer.as_ref(), spec.semantics)?;
         let pre_tokenizer = PreTokenizer::compile(spec.pre_tokenizer.as_ref(), spec.semantics)?;
-        let control = control_tokens(&spec, options.control_tokens.as_deref())?;
+        let control = control_tokens(&spec, options)?;
         let ids: FxHashSet<u32> = control.iter().map(|&(id, _)| id).collect();
         let added = AddedTokens::compile(&spec.added_tokens, &ids, &normalizer)?;
         let added = match spec.semantics {
@@ -241,13 +247,26 @@ impl Pipeline {
     }
 }
 
-fn control_tokens(spec: &Spec, named: Option<&[String]>) -> Result<Vec<(u32, ControlReason)>> {
-    let mut control: Vec<(u32, ControlReason)> = match named {
+fn control_tokens(spec: &Spec, options: &CompileOptions) -> Result<Vec<(u32, ControlReason)>> {
+    let mut control: Vec<(u32, ControlReason)> = match &options.control_tokens {
         None => spec
             .added_tokens
             .iter()
-            .filter(|token| token.special)
-            .map(|token| (token.id, ControlReason::Special))
+            .filter_map(|token| {
+                let written = || {
+                    is_mark(&token.content)
+                        && options
+                            .template_literals
+                            .iter()
+                            .any(|text| text.contains(&token.content))
+                };
+                let reason = match token.special {
+                    true => ControlReason::Special,
+                    false if written() => ControlReason::Template,
+                    false => return None,
+                };
+                Some((token.id, reason))
+            })
             .collect(),
         Some(names) => names
             .iter()
@@ -261,10 +280,17 @@ fn control_tokens(spec: &Spec, named: Option<&[String]>) -> Result<Vec<(u32, Con
             })
             .collect::<Result<_>>()?,
     };
-    if named.is_none() {
+    if options.control_tokens.is_none() {
         control.extend(spec.model.control_pieces().map(|id| (id, ControlReason::Piece)));
     }
     control.sort_by_key(|&(id, _)| id);
     control.dedup_by_key(|entry| entry.0);
     Ok(control)
+}
+
+/// Whether a token can mark anything: a template also writes words and line ends, which some
+/// vocabularies list as added tokens.
+fn is_mark(content: &str) -> bool {
+    content.chars().any(|c| !c.is_alphanumeric() && !c.is_whitespace())
+        && content.chars().count() > 1
 }

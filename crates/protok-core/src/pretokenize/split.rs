@@ -5,9 +5,8 @@
 //! no list of matches is made. Linear in the text for every pattern that needs no backtracking.
 
 use crate::error::Result;
-use crate::spec::{self, Pattern, Semantics, SplitBehavior};
-
-use super::scan::Matcher;
+use crate::pattern::Matcher;
+use crate::spec::{self, Semantics, SplitBehavior};
 
 /// The pattern that GPT-2's byte-level pre-tokenizer cuts with.
 pub const GPT2_PATTERN: &str =
@@ -33,11 +32,7 @@ impl Splitter {
     /// # Errors
     /// As [`Matcher::compile`].
     pub fn compile(split: &spec::Split) -> Result<Self> {
-        let matcher = match &split.pattern {
-            Pattern::String(text) => Matcher::literal(text),
-            Pattern::Regex(pattern) => Matcher::compile(pattern, split.semantics)
-                .map_err(|error| error.within("pattern"))?,
-        };
+        let matcher = Matcher::of(&split.pattern, split.semantics)?;
         Ok(Splitter { cut: Cut::At(matcher), behavior: split.behavior, invert: split.invert })
     }
 

@@ -3,9 +3,12 @@
 //! All do the same: of the pairs that merge, the one of lowest rank, leftmost among equals, is
 //! joined, until none is left. They differ in what they cost for a piece of n symbols:
 //!
-//! - up to [`SHORT`] symbols: arrays and a scan for the minimum, n·m steps for m merges;
-//! - up to [`WINDOW`]: a queue, n log n at worst and close to n in practice (see [`Queue`]);
-//! - longer ones: the queue on one window after the other, so that its memory stays in the cache.
+//! - up to [`WINDOW`] symbols: the keys of all pairs in blocks of 32, with the least key of each
+//!   block. Finding the lowest pair, and mending the blocks that a merge touches, are a few
+//!   vector instructions each, so a merge costs little more than its two look-ups;
+//! - longer ones: one window after the other;
+//! - what no windows fit, and vocabularies too large for the keys: a queue, n log n (see
+//!   [`Queue`]).
 //!
 //! # Why windows are exact
 //!
@@ -26,18 +29,22 @@ use super::pairs::{NO_MERGE, Pairs};
 use super::symbols::Symbol;
 use crate::model::queue::Queue;
 
-/// Pieces of up to so many symbols go to the scan.
-pub const SHORT: usize = 40;
-
-/// Pieces of up to so many symbols go through the queue at once.
-pub const WINDOW: usize = 2048;
+/// Pieces of up to so many symbols are merged at once.
+pub const WINDOW: usize = 1 << PLACE_BITS;
 
 /// How far before the end of a window the next one starts.
 const MARGIN: usize = 160;
 
+/// A key is a rank above a place in the window; the lowest is the next to merge.
+const PLACE_BITS: u32 = 10;
+const RANK_LIMIT: usize = 1 << (31 - PLACE_BITS);
+const BLOCK: usize = 32;
+const NO_KEY: i32 = i32::MAX;
+
 /// The memory of the merge engines, kept from piece to piece.
 #[derive(Debug, Default)]
 pub struct MergeScratch {
+    blocks: Blocks,
     ranks: Vec<u32>,
     next: Vec<u32>,
     previous: Vec<u32>,
@@ -46,19 +53,25 @@ pub struct MergeScratch {
     border: Vec<u32>,
 }
 
+/// The keys of a window.
+#[derive(Debug, Default)]
+struct Blocks {
+    keys: Vec<[i32; BLOCK]>,
+    least: Vec<i32>,
+    next: Vec<u16>,
+    previous: Vec<u16>,
+}
+
 /// Merges `symbols` in place.
 pub fn merge(symbols: &mut Vec<u32>, pairs: &Pairs, scratch: &mut MergeScratch) {
-    if symbols.len() <= SHORT {
-        scratch.ranks.clear();
-        scratch.ranks.extend(symbols.windows(2).map(|pair| pairs.rank(pair[0], pair[1])));
-        merge_short(symbols, pairs, &mut scratch.ranks);
-    } else {
+    if symbols.len() > 1 {
         merge_marking(symbols, pairs, scratch);
         symbols.retain(|&symbol| symbol != NONE);
     }
 }
 
-/// Merges at most [`SHORT`] symbols whose neighbours have the given ranks.
+/// Merges at most [`WINDOW`] symbols whose neighbours have the given ranks, which must fit (see
+/// [`fits`]).
 #[inline]
 pub fn merge_ranked(
     symbols: &mut Vec<u32>,
@@ -66,35 +79,82 @@ pub fn merge_ranked(
     pairs: &Pairs,
     scratch: &mut MergeScratch,
 ) {
-    scratch.ranks.clear();
-    scratch.ranks.extend(ranks);
-    merge_short(symbols, pairs, &mut scratch.ranks);
+    if symbols.len() > 1 {
+        scratch.blocks.merge(symbols, ranks, pairs);
+        symbols.retain(|&symbol| symbol != NONE);
+    }
 }
 
-fn merge_short(symbols: &mut Vec<u32>, pairs: &Pairs, ranks: &mut Vec<u32>) {
-    debug_assert!(symbols.is_empty() || ranks.len() == symbols.len() - 1);
-    loop {
-        let mut lowest = NO_MERGE;
-        let mut at = 0;
-        for (i, &rank) in ranks.iter().enumerate() {
-            if rank < lowest {
-                lowest = rank;
-                at = i;
+impl Blocks {
+    /// Merges two to [`WINDOW`] symbols; those that were joined to the one before become
+    /// [`NONE`]. All ranks must be below [`RANK_LIMIT`], or [`NO_MERGE`].
+    #[inline]
+    fn merge(&mut self, symbols: &mut [u32], ranks: impl Iterator<Item = u32>, pairs: &Pairs) {
+        let count = symbols.len();
+        debug_assert!((2..=WINDOW).contains(&count));
+        self.keys.clear();
+        self.keys.resize(count.div_ceil(BLOCK), [NO_KEY; BLOCK]);
+        for (at, rank) in ranks.enumerate() {
+            self.keys[at / BLOCK][at % BLOCK] = key(rank, at);
+        }
+        self.least.clear();
+        self.least.extend(self.keys.iter().map(least));
+        self.next.clear();
+        self.next.extend((1..=count).map(|at| at as u16));
+        self.previous.clear();
+        self.previous.extend((0..count).map(|at| (at as u16).wrapping_sub(1)));
+        loop {
+            let lowest = self.least.iter().copied().fold(NO_KEY, i32::min);
+            if lowest == NO_KEY {
+                return;
+            }
+            let left = lowest as usize & (WINDOW - 1);
+            let right = usize::from(self.next[left]);
+            let after = usize::from(self.next[right]);
+            symbols[left] = pairs.target(lowest as u32 >> PLACE_BITS);
+            symbols[right] = NONE;
+            self.next[left] = after as u16;
+            self.keys[right / BLOCK][right % BLOCK] = NO_KEY;
+            self.keys[left / BLOCK][left % BLOCK] = if after < count {
+                self.previous[after] = left as u16;
+                key(pairs.rank(symbols[left], symbols[after]), left)
+            } else {
+                NO_KEY
+            };
+            self.mend(left);
+            if right / BLOCK != left / BLOCK {
+                self.mend(right);
+            }
+            let before = usize::from(self.previous[left]);
+            if before < count {
+                let rank = pairs.rank(symbols[before], symbols[left]);
+                self.keys[before / BLOCK][before % BLOCK] = key(rank, before);
+                self.mend(before);
             }
         }
-        if lowest == NO_MERGE {
-            return;
-        }
-        symbols[at] = pairs.target(lowest);
-        symbols.remove(at + 1);
-        ranks.remove(at);
-        if at < ranks.len() {
-            ranks[at] = pairs.rank(symbols[at], symbols[at + 1]);
-        }
-        if at > 0 {
-            ranks[at - 1] = pairs.rank(symbols[at - 1], symbols[at]);
-        }
     }
+
+    #[inline]
+    fn mend(&mut self, at: usize) {
+        self.least[at / BLOCK] = least(&self.keys[at / BLOCK]);
+    }
+}
+
+/// Whether the ranks of a vocabulary fit in keys.
+#[must_use]
+pub fn fits(pairs: &Pairs) -> bool {
+    pairs.len() < RANK_LIMIT
+}
+
+#[inline]
+fn key(rank: u32, at: usize) -> i32 {
+    if rank == NO_MERGE { NO_KEY } else { (rank << PLACE_BITS | at as u32) as i32 }
+}
+
+/// Vector instructions do this in a few steps.
+#[inline]
+fn least(keys: &[i32; BLOCK]) -> i32 {
+    keys.iter().copied().fold(NO_KEY, i32::min)
 }
 
 const NONE: u32 = u32::MAX;
@@ -139,7 +199,20 @@ fn merge_windows(
     }
     scratch.windows = memory;
     if symbols.len() <= width {
-        merge_queued(symbols, pairs, scratch);
+        merge_whole(symbols, pairs, scratch);
+    }
+}
+
+/// Merges at least one symbol without windows.
+fn merge_whole(symbols: &mut [u32], pairs: &Pairs, scratch: &mut MergeScratch) {
+    match symbols {
+        [_] => {}
+        [..] if symbols.len() <= WINDOW && fits(pairs) => {
+            scratch.ranks.clear();
+            scratch.ranks.extend(symbols.windows(2).map(|pair| pairs.rank(pair[0], pair[1])));
+            scratch.blocks.merge(symbols, scratch.ranks.iter().copied(), pairs);
+        }
+        _ => merge_queued(symbols, pairs, scratch),
     }
 }
 
@@ -181,7 +254,7 @@ fn try_windows(
 fn fill_window(window: &mut Vec<u32>, symbols: &[u32], pairs: &Pairs, scratch: &mut MergeScratch) {
     window.clear();
     window.extend_from_slice(symbols);
-    merge_queued(window, pairs, scratch);
+    merge_whole(window, pairs, scratch);
 }
 
 /// Whether the last token of `left` and the first of `right` stay apart when their symbols are
@@ -199,7 +272,7 @@ fn compatible(
     let mut both = std::mem::take(&mut scratch.border);
     both.clear();
     both.extend_from_slice(&symbols[start..border + length]);
-    merge_queued(&mut both, pairs, scratch);
+    merge_whole(&mut both, pairs, scratch);
     let second = border - start;
     let apart = both.iter().enumerate().all(|(at, &symbol)| match at {
         0 => symbol == left[start],
@@ -291,6 +364,10 @@ mod tests {
             if symbols.is_empty() {
                 return Ok(());
             }
+            let mut queued = symbols.clone();
+            merge_queued(&mut queued, &pairs, &mut scratch);
+            queued.retain(|&symbol| symbol != NONE);
+            prop_assert_eq!(&queued, &expected, "queued");
             for (width, margin) in [(200, 0), (16, 4), (5, 1), (2, 0)] {
                 let mut long = symbols.clone();
                 merge_windows(&mut long, width, margin, &pairs, &mut scratch);

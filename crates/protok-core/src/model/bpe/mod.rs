@@ -22,7 +22,7 @@ use crate::vocab::Vocab;
 
 use cache::Key;
 use dropout::Dropout;
-use merge::SHORT;
+use merge::WINDOW;
 use pairs::Pairs;
 use symbols::{Symbol, Symbols, Unit};
 
@@ -172,7 +172,8 @@ impl Bpe {
             self.symbols.all(piece, vocab, &mut scratch.spans)?;
             scratch.symbols.extend(scratch.spans.iter().map(|symbol| symbol.id));
             merge::merge(&mut scratch.symbols, &self.pairs, &mut scratch.merge);
-        } else if let Some(byte_ranks) = self.byte_ranks.as_deref().filter(|_| piece.len() <= SHORT)
+        } else if let Some(byte_ranks) =
+            self.byte_ranks.as_deref().filter(|_| piece.len() <= WINDOW)
         {
             let ranks = piece
                 .windows(2)

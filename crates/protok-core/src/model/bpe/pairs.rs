@@ -18,6 +18,7 @@ pub struct Pairs {
     slots: Slots,
     /// What the pair of each rank becomes; empty where that is the rank itself.
     targets: Vec<u32>,
+    limit: usize,
 }
 
 #[derive(Debug)]
@@ -37,13 +38,26 @@ impl Pairs {
     pub fn listed(rules: &[(u32, u32, u32)]) -> Self {
         let targets = rules.iter().map(|rule| rule.2).collect();
         let ranked = rules.iter().zip(0u32..).map(|(&(left, right, _), rank)| (left, right, rank));
-        Self { slots: Slots::build(rules.len(), ranked), targets }
+        Self { slots: Slots::build(rules.len(), ranked), targets, limit: rules.len() }
     }
 
     /// From rules whose rank is the id that they make.
     #[must_use]
     pub fn by_target(rules: &[(u32, u32, u32)]) -> Self {
-        Self { slots: Slots::build(rules.len(), rules.iter().copied()), targets: Vec::new() }
+        let limit = rules.iter().map(|rule| rule.2 as usize + 1).max().unwrap_or(0);
+        Self { slots: Slots::build(rules.len(), rules.iter().copied()), targets: Vec::new(), limit }
+    }
+
+    /// One more than the highest rank.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.limit
+    }
+
+    /// Whether nothing merges.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.limit == 0
     }
 
     /// The rank of a pair, or [`NO_MERGE`].

@@ -13,6 +13,7 @@ use crate::spec;
 use crate::text::alphabet;
 use crate::vocab::Vocab;
 
+use super::merge;
 use super::pairs::Pairs;
 
 /// An initial symbol: a token and the bytes of the piece that it covers.
@@ -163,7 +164,8 @@ impl Symbols {
     /// does not matter.
     #[must_use]
     pub fn byte_ranks(&self, pairs: &Pairs) -> Option<Box<[u32]>> {
-        if self.unit == Unit::Character || !self.prefix.is_empty() || !self.suffix.is_empty() {
+        let places_matter = !self.prefix.is_empty() || !self.suffix.is_empty();
+        if self.unit == Unit::Character || places_matter || !merge::fits(pairs) {
             return None;
         }
         let ids = &self.tables[0];

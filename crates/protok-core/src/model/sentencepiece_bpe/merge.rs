@@ -10,9 +10,11 @@ use std::collections::BinaryHeap;
 
 use rustc_hash::FxHashMap;
 
-use super::super::bpe::merge::SHORT;
 use super::super::bpe::pairs::{NO_MERGE, Pairs};
 use super::super::queue::Queue;
+
+/// Texts of up to so many symbols go to the scan.
+const SHORT: usize = 48;
 
 /// Which pairs join.
 #[derive(Debug)]

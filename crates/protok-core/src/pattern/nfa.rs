@@ -12,7 +12,7 @@
 use std::collections::HashMap;
 
 use super::charset::{self, CharSet};
-use super::pattern::{Mode, Next, Node};
+use super::node::{Mode, Next, Node};
 
 const MAX_STATES: usize = 20_000;
 const MAX_SETS: usize = 300;

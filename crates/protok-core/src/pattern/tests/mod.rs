@@ -9,6 +9,7 @@ mod oniguruma;
 mod random;
 
 use super::*;
+use crate::pretokenize::{GPT2_PATTERN, Splitter};
 use crate::spec::Semantics;
 
 /// The patterns of public tokenizers: dialect and pattern.

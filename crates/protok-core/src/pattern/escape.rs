@@ -3,8 +3,8 @@
 //! Back-references, `\K`, `\G`, `\X`, octal numbers and single bytes are not read.
 
 use super::charset::{self, CharSet};
+use super::node::{Assertion, Node};
 use super::parse::{Dialect, Parsed, Parser};
-use super::pattern::{Assertion, Node};
 
 /// What a backslash introduces.
 pub(super) enum Escape {

@@ -14,7 +14,7 @@ use fancy_regex::{Regex, RegexBuilder};
 use crate::error::{Error, Result};
 
 use super::charset::{self, CharSet};
-use super::pattern::{Assertion, Mode, Node};
+use super::node::{Assertion, Mode, Node};
 use super::scan::shortened;
 
 /// How many times one search may backtrack.

@@ -13,12 +13,12 @@
 use memchr::memmem;
 
 use crate::error::{Error, Result};
-use crate::spec::Semantics;
+use crate::spec::{Pattern, Semantics};
 
 use super::class_dfa::{ClassDfa, DEAD};
 use super::fallback::Backtracker;
+use super::node::MAX_PATTERN;
 use super::parse::{Dialect, parse};
-use super::pattern::MAX_PATTERN;
 
 /// Reading in vain is free up to this many times the text, and this many bytes.
 const FREE_OVERSHOOT: usize = 4;
@@ -30,7 +30,7 @@ const MAX_DEAD_ENDS: usize = 1 << 30;
 /// A compiled pattern.
 ///
 /// ```
-/// use protok_core::{pretokenize::Matcher, spec::Semantics};
+/// use protok_core::{pattern::Matcher, spec::Semantics};
 ///
 /// let words = Matcher::compile(r" ?\p{L}+|\s+(?!\S)|\s+", Semantics::HuggingFace)?;
 /// let mut matches = Vec::new();
@@ -80,6 +80,19 @@ impl Matcher {
             }
         };
         Ok(Matcher { engine, source: shortened(pattern) })
+    }
+
+    /// Compiles a pattern of the spec: a literal string, or a regular expression.
+    ///
+    /// # Errors
+    /// As [`Self::compile`].
+    pub fn of(pattern: &Pattern, semantics: Semantics) -> Result<Self> {
+        match pattern {
+            Pattern::String(text) => Ok(Self::literal(text)),
+            Pattern::Regex(source) => {
+                Self::compile(source, semantics).map_err(|error| error.within("pattern"))
+            }
+        }
     }
 
     /// A pattern that matches a string literally.

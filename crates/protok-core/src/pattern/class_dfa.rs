@@ -15,7 +15,7 @@
 use std::collections::HashMap;
 
 use super::nfa::{Nfa, NotInAlgebra, State};
-use super::pattern::{Next, Node};
+use super::node::{Next, Node};
 
 const MAX_CLASSES: usize = 250;
 const MAX_STATES: usize = 4096;

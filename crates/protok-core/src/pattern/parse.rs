@@ -14,7 +14,7 @@
 use super::bracket;
 use super::charset::{self, CharSet};
 use super::escape::Escape;
-use super::pattern::{Assertion, MAX_DEPTH, MAX_PATTERN, Mode, Node};
+use super::node::{Assertion, MAX_DEPTH, MAX_PATTERN, Mode, Node};
 
 /// Repeats beyond this many times are refused, as by Oniguruma.
 const MAX_REPEAT: u32 = 100_000;
