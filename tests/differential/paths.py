@@ -24,7 +24,7 @@ import protok
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from differential.run import SHARED, corpus, random_text
+from differential.run import SHARED, corpus, random_text, shortest
 
 ARTIFACTS = {
     **{
@@ -88,21 +88,6 @@ def lines(*, small: bool, most: int | None, source: random.Random) -> Iterator[s
     yield from found if most is None else source.sample(found, min(most, len(found)))
 
 
-def shortest(paths: Paths, text: str) -> str:
-    """Cut a differing text down while it still differs."""
-    size = max(1, len(text) // 2)
-    while size:
-        start = 0
-        while start < len(text):
-            shorter = text[:start] + text[start + size :]
-            if shorter and paths.differ(shorter):
-                text = shorter
-            else:
-                start += size
-        size //= 2
-    return text
-
-
 def texts(
     special: list[str], *, small: bool, most: int | None, count: int, seed: int
 ) -> Iterator[str]:
@@ -117,7 +102,7 @@ def texts(
 
 def show(paths: Paths, text: str) -> None:
     """Print the shortest differing text, and what each path says."""
-    text = shortest(paths, text)
+    text = shortest(paths.differ, text)
     print(f"  shortest  {text!r} {[f'U+{ord(char):04X}' for char in text[:20]]}")
     for path in (paths.reference, paths.fast):
         try:

@@ -153,14 +153,14 @@ def random_text(source: random.Random, special: list[str]) -> str:
 # -- comparing --------------------------------------------------------------------------------
 
 
-def shortest(pair: Pair, text: str) -> str:
+def shortest(differ: Callable[[str], bool], text: str) -> str:
     """Cut a differing text down while it still differs."""
     size = max(1, len(text) // 2)
     while size:
         start = 0
         while start < len(text):
             shorter = text[:start] + text[start + size :]
-            if shorter and pair.differ(shorter):
+            if shorter and differ(shorter):
                 text = shorter
             else:
                 start += size
@@ -218,7 +218,7 @@ def main() -> int:
         print(f"{name:24} {texts:8,} {characters:12,} {differ:7,} {seconds:8.1f}", flush=True)
         if differing:
             failed = True
-            text = shortest(pair, min(differing, key=len))
+            text = shortest(pair.differ, min(differing, key=len))
             print(f"  shortest: {text!r} {[f'U+{ord(char):04X}' for char in text[:20]]}")
             print(f"  reference {pair.theirs(text)}")
             try:

@@ -197,3 +197,13 @@ def test_gemma_reads_html(shared: Path) -> None:
     assert tok.decode(encoding, skip_special_tokens=True) == html
     with pytest.raises(protok.SpecialTokenError):
         tok.encode("<bos>")
+
+
+def test_bytes_that_would_be_lost_are_refused(shared: Path) -> None:
+    """A byte-level vocabulary that lacks bytes drops them from text, as its reference does."""
+    tok = protok.load(shared / "artifacts/roberta-robbert-1k/tokenizer.json")
+    assert tok.encode("\U0001f408", add_special_tokens=False).tolist() == []
+    with pytest.raises(protok.InputError, match="lacks a token for some byte"):
+        tok.encode_bytes(b"\xf0\x9f\x90\x88")
+    with pytest.raises(protok.InputError, match="reads characters"):
+        protok.load(shared / "artifacts/gemma3/tokenizer.json").encode_bytes(b"a")

@@ -68,14 +68,6 @@ impl Template {
             .filter(|item| matches!(item, Item::Token { .. }))
             .count()
     }
-
-    /// The ids of all control tokens that it can add.
-    pub fn token_ids(&self) -> impl Iterator<Item = u32> + '_ {
-        self.single.iter().chain(&self.pair).filter_map(|item| match item {
-            Item::Token { id, .. } => Some(*id),
-            Item::Text { .. } => None,
-        })
-    }
 }
 
 fn collect(spec: &spec::PostProcessor, found: &mut Option<Template>) -> Result<()> {

@@ -98,7 +98,9 @@ pub fn detect(name: &str, bytes: &[u8]) -> Result<Format> {
         // The head may end inside a character.
         Err(error) => error.error_len().is_none(),
     };
-    if text && !lines.is_empty() && (name.ends_with(".txt") || all(|line| !line.contains(&b' '))) {
+    // Almost any text could be a list of words, but no list of words is called JSON.
+    let listed = name.ends_with(".txt") || all(|line| !line.contains(&b' '));
+    if text && listed && !lines.is_empty() && !name.ends_with(".json") {
         return Ok(Format::VocabTxt);
     }
     Err(Error::artifact(name, "This is not a tokenizer file of any known format.").hint(LOADABLE))
@@ -274,6 +276,13 @@ impl<'de> serde::Deserialize<'de> for Kind {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn json_that_is_no_object_is_no_list_of_words() {
+        for bytes in [&b"[]"[..], b"null", b"\"word\"", b"[\n\"a\"\n]\n"] {
+            assert!(detect("tokenizer.json", bytes).is_err());
+        }
+    }
 
     #[test]
     fn content_decides() {

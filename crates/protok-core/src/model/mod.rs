@@ -161,10 +161,14 @@ impl Model {
         })
     }
 
-    /// Whether the model itself reads any bytes, not only text.
+    /// Whether any bytes can be a piece, where the pre-tokenizer does or does not yield bytes.
     #[must_use]
-    pub fn reads_bytes(&self) -> bool {
-        matches!(self, Self::Greedy(_) | Self::Bytes(_))
+    pub fn reads_bytes(&self, yielded: bool) -> bool {
+        match self {
+            Self::Greedy(_) | Self::Bytes(_) => true,
+            Self::Bpe(bpe) => bpe.holds_all_bytes(),
+            _ => yielded,
+        }
     }
 
     /// The chance of leaving a merge out.

@@ -63,33 +63,6 @@ impl Normalizer {
         Ok(Self { steps })
     }
 
-    /// Whether it never changes a text.
-    #[must_use]
-    pub fn is_identity(&self) -> bool {
-        self.steps.is_empty()
-    }
-
-    /// Whether the result for a text is the joined results for its parts, wherever it is cut.
-    #[must_use]
-    pub fn is_local(&self) -> bool {
-        self.steps.iter().all(|step| match step {
-            Step::Lowercase
-            | Step::StripAccents
-            | Step::CleanText
-            | Step::SpaceIdeographs
-            | Step::DropNonspacingMarks
-            | Step::Nmt
-            | Step::ByteLevel => true,
-            Step::Form(_)
-            | Step::Replace { .. }
-            | Step::Prepend(_)
-            | Step::Strip { .. }
-            | Step::Charsmap(_)
-            | Step::SentencePiece(_)
-            | Step::LlamaCppWords(_) => false,
-        })
-    }
-
     /// The normalized text.
     ///
     /// # Errors

@@ -200,7 +200,8 @@ impl Pipeline {
     pub fn encode_bytes(&self, bytes: &[u8], options: &EncodeOptions) -> Result<Encoding> {
         if !self.reads_bytes() {
             return Err(Error::input(
-                "This tokenizer reads characters, so it cannot hold bytes that are not UTF-8.",
+                "This tokenizer cannot hold any bytes: it reads characters, or lacks a token for \
+                 some byte.",
             )
             .hint("Decode the bytes and use encode."));
         }

@@ -217,7 +217,7 @@ impl Pipeline {
 
     /// Whether any bytes can be encoded, not only text.
     pub(super) fn reads_bytes(&self) -> bool {
-        self.pre_tokenizer.yields_bytes() || self.model.reads_bytes()
+        self.model.reads_bytes(self.pre_tokenizer.yields_bytes())
     }
 
     /// The model that a policy calls for.

@@ -245,6 +245,12 @@ impl Bpe {
         Ok(symbols)
     }
 
+    /// Whether any bytes can be a piece, and none of them is lost.
+    #[must_use]
+    pub fn holds_all_bytes(&self) -> bool {
+        self.symbols.hold_all_bytes()
+    }
+
     /// The chance of leaving a merge out.
     #[must_use]
     pub fn dropout(&self) -> f32 {

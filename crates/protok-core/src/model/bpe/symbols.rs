@@ -160,6 +160,12 @@ impl Symbols {
         lengths
     }
 
+    /// Whether pieces are bytes, and there is a token for each byte in every place.
+    #[must_use]
+    pub fn hold_all_bytes(&self) -> bool {
+        self.unit != Unit::Character && self.tables.iter().all(|table| !table.contains(&UNKNOWN))
+    }
+
     /// The rank of every pair of bytes in the middle of a piece, if a unit is a byte and its place
     /// does not matter.
     #[must_use]
