@@ -1,4 +1,4 @@
-# demo test lint fuzz bench docs wheel: `make TARGET`. Everything is kept in .venv and target.
+# demo test lint soak fuzz bench docs wheel: `make TARGET`. Everything is kept in .venv and target.
 
 SHELL := /bin/sh
 VENV := .venv
@@ -14,7 +14,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_QUIET := 1
 
-.PHONY: demo test lint fuzz bench docs wheel setup
+.PHONY: demo test lint soak fuzz bench docs wheel setup
 
 demo: setup
 	@NO_COLOR=$(NO_COLOR) $(BIN)/python tools/demo.py
@@ -30,6 +30,13 @@ lint: setup $(VENV)/.test
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest protok._core --allowlist tests/house/stubtest.txt
+
+# The tests with other random cases each round, and more of them.
+SOAK_ROUNDS ?= 3
+soak: setup $(VENV)/.test
+	@for round in $$(seq $(SOAK_ROUNDS)); do \
+		PROPTEST_RNG_SEED=$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ') cargo test --workspace \
+		&& $(BIN)/python -m pytest --examples 2000 || exit 1; done
 
 # Needs a nightly toolchain and cargo-fuzz; FUZZ_SECONDS for each target.
 FUZZ_SECONDS ?= 60

@@ -285,7 +285,7 @@ impl PreTokenizer {
     /// As [`Self::for_each_piece`].
     pub fn pieces_aligned(&self, text: AlignedText) -> Result<Vec<AlignedText>> {
         let starts = text.starts_original();
-        self.pieces_from(text, |piece| starts && piece.starts_at_zero())
+        self.pieces_from(text, |piece| starts && piece.starts_original())
     }
 
     /// The pieces of a text; `is_first` says whether one comes from the start of the original.

@@ -66,12 +66,6 @@ impl AlignedText {
         first_source(&self.origin).or(self.origin.first().copied()).is_some_and(|from| from.0 == 0)
     }
 
-    /// Whether the first byte came from the start of the original or was inserted there.
-    #[must_use]
-    pub fn starts_at_zero(&self) -> bool {
-        self.origin.first().is_some_and(|from| from.0 == 0)
-    }
-
     /// The part of the text in `range`.
     #[must_use]
     pub fn slice(&self, range: Range<usize>) -> Self {
