@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use protok_core::added_tokens::AddedTokens;
 use protok_core::decode::{DecodeOptions, Decoder, Errors};
 use protok_core::normalize::Normalizer;
-use protok_core::pretokenize::PreTokenizer;
+use protok_core::pretokenize::{Beginning, PreTokenizer};
 use protok_core::spec::Semantics;
 use protok_core::text::aligned::AlignedText;
 use protok_core::text::alphabet;
@@ -116,7 +116,7 @@ fn pre_tokenizers() {
                 eprintln!("{} on {id}: the reference raised {expected}", record["name"]);
                 continue;
             };
-            let head = text.chars().next().map_or(0, char::len_utf8);
+            let head = Beginning::of_text(text.chars().next().map_or(0, char::len_utf8));
             let mut pieces = Vec::new();
             let mut places = Vec::new();
             pre_tokenizer

@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;
-use protok_core::normalize::Normalizer;
-use protok_core::pretokenize::PreTokenizer;
+use protok_core::normalize::{Ends, Normalizer};
+use protok_core::pretokenize::{Beginning, PreTokenizer};
 use protok_core::spec::{
     self, Normalizer as Normal, Pattern, PreTokenizer as Spec, PrependScheme, Semantics,
     SplitBehavior,
@@ -99,8 +99,8 @@ proptest! {
         let normalizer = Normalizer::compile(Some(&normalizer), Semantics::HuggingFace).unwrap();
         let pre_tokenizer =
             PreTokenizer::compile(Some(&Spec::Sequence(steps)), Semantics::HuggingFace).unwrap();
-        let (normalized, alignment) = normalizer.apply_with_alignment(&text).unwrap();
-        let head = alignment.head(&normalized, 0..normalized.len());
+        let (normalized, alignment) = normalizer.apply_with_alignment(&text, Ends::BOTH).unwrap();
+        let head = Beginning::of_text(alignment.head(&normalized, 0..normalized.len()));
 
         let mut bytes = Vec::new();
         pre_tokenizer

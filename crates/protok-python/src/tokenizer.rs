@@ -212,7 +212,13 @@ impl Tokenizer {
         Ok(Batch::new(batch, texts))
     }
 
-    /// Encodes any bytes.
+    /// Encodes any bytes, where the family can hold them: byte-level models, and models with a
+    /// `<0xNN>` token for every byte.
+    ///
+    /// Stretches of UTF-8 are read as the text that they spell. Each longest stretch that is not is
+    /// a piece of its own, and where text meets one, nothing is put in front of it or trimmed from
+    /// it as at the ends of a text: `decode_bytes` gives the bytes back wherever the tokenizer gives
+    /// text back.
     #[pyo3(signature = (data, *, add_special_tokens=true, special=None, seed=None))]
     fn encode_bytes(
         &self,

@@ -235,6 +235,18 @@ impl Model {
     }
 }
 
+/// The `<0xNN>` tokens of a model with byte fallback, if it has one for each byte that is not
+/// banned.
+#[must_use]
+pub fn all_byte_tokens(
+    spec: &spec::Model,
+    vocab: &Vocab,
+    banned: &FxHashSet<u32>,
+) -> Option<Box<[u32; 256]>> {
+    let tokens = spec.byte_fallback().then(|| output::byte_tokens(vocab, banned))?;
+    (!tokens.contains(&output::NONE)).then_some(tokens)
+}
+
 /// The token that text outside the vocabulary becomes, which stays allowed when it is a control
 /// token.
 #[must_use]

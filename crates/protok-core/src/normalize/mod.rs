@@ -26,6 +26,28 @@ use charsmap::Charsmap;
 pub use forms::Form;
 use sentencepiece::SentencePiece;
 
+/// Which ends of a stretch of text are ends of a text. Where bytes that are no text stand next to
+/// it, nothing is put there and nothing is trimmed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ends {
+    /// The text starts here.
+    pub start: bool,
+    /// The text ends here.
+    pub end: bool,
+}
+
+impl Ends {
+    /// A whole text.
+    pub const BOTH: Self = Self { start: true, end: true };
+
+    /// The ends of bytes `start..end` of a stretch of `length` bytes with these ends, where
+    /// every cut inside is an end.
+    #[must_use]
+    pub fn of_part(self, start: usize, end: usize, length: usize) -> Self {
+        Self { start: self.start || start > 0, end: self.end || end < length }
+    }
+}
+
 /// A compiled normalizer: steps that run one after the other.
 #[derive(Debug, Default)]
 pub struct Normalizer {
@@ -68,11 +90,19 @@ impl Normalizer {
     /// # Errors
     /// [`crate::ErrorKind::Limit`] if a pattern reaches its bound.
     pub fn apply<'a>(&self, text: &'a str) -> Result<Cow<'a, str>> {
+        self.apply_between(text, Ends::BOTH)
+    }
+
+    /// The normalized form of a text, or of a stretch of one.
+    ///
+    /// # Errors
+    /// As [`Self::apply`].
+    pub fn apply_between<'a>(&self, text: &'a str, ends: Ends) -> Result<Cow<'a, str>> {
         let mut text = Cow::Borrowed(text);
         let mut edits = Edits::default();
         for step in &self.steps {
             edits.clear();
-            step.edits(&text, &mut edits)?;
+            step.edits(&text, ends, &mut edits)?;
             if !edits.is_empty() {
                 text = Cow::Owned(edits.apply(&text));
             }
@@ -84,13 +114,17 @@ impl Normalizer {
     ///
     /// # Errors
     /// As [`Self::apply`].
-    pub fn apply_with_alignment<'a>(&self, text: &'a str) -> Result<(Cow<'a, str>, Alignment)> {
+    pub fn apply_with_alignment<'a>(
+        &self,
+        text: &'a str,
+        ends: Ends,
+    ) -> Result<(Cow<'a, str>, Alignment)> {
         let mut text = Cow::Borrowed(text);
         let mut alignment = Alignment::default();
         let mut edits = Edits::default();
         for step in &self.steps {
             edits.clear();
-            step.edits(&text, &mut edits)?;
+            step.edits(&text, ends, &mut edits)?;
             if !edits.is_empty() {
                 alignment = alignment.rewritten(&edits);
                 text = Cow::Owned(edits.apply(&text));
@@ -112,7 +146,7 @@ impl Normalizer {
         let mut edits = Edits::default();
         for step in &self.steps {
             edits.clear();
-            step.edits(text.text(), &mut edits)?;
+            step.edits(text.text(), Ends::BOTH, &mut edits)?;
             if !edits.is_empty() {
                 text.apply(&edits);
                 tell(step.name(), text);
@@ -178,7 +212,7 @@ impl Step {
         }
     }
 
-    fn edits(&self, text: &str, edits: &mut Edits) -> Result<()> {
+    fn edits(&self, text: &str, ends: Ends, edits: &mut Edits) -> Result<()> {
         match self {
             Step::Form(form) => form.edits(text, edits),
             Step::Lowercase => lowercase(text, edits),
@@ -188,18 +222,20 @@ impl Step {
             }
             // The reference leaves empty text empty.
             Step::Prepend(prefix) => {
-                if !text.is_empty() && !prefix.is_empty() {
+                if ends.start && !text.is_empty() && !prefix.is_empty() {
                     edits.replace(0, 0, prefix);
                 }
             }
-            Step::Strip { left, right } => strip(text, *left, *right, edits),
+            Step::Strip { left, right } => {
+                strip(text, *left && ends.start, *right && ends.end, edits);
+            }
             Step::CleanText => bert::clean_text(text, edits),
             Step::SpaceIdeographs => bert::space_ideographs(text, edits),
             Step::DropNonspacingMarks => bert::drop_nonspacing_marks(text, edits),
             Step::Nmt => nmt::clean(text, edits),
             Step::Charsmap(map) => map.edits(text, edits),
             Step::ByteLevel => alphabet::spell(text, edits),
-            Step::SentencePiece(rules) => rules.edits(text, edits),
+            Step::SentencePiece(rules) => rules.edits(text, ends, edits),
             Step::LlamaCppWords(rules) => llama_cpp::words(*rules, text, edits),
         }
         Ok(())
@@ -282,7 +318,8 @@ mod tests {
     fn a_deleted_mark_belongs_to_its_base() {
         let accents = Spec::Sequence(vec![Spec::Nfd, Spec::StripAccents]);
         let normalizer = Normalizer::compile(Some(&accents), Semantics::HuggingFace).unwrap();
-        let (text, alignment) = normalizer.apply_with_alignment("e\u{301}\u{323} é").unwrap();
+        let (text, alignment) =
+            normalizer.apply_with_alignment("e\u{301}\u{323} é", Ends::BOTH).unwrap();
         assert_eq!(text, "e e");
         let spans = [0, 1, 2].map(|at| alignment.span(at..at + 1));
         assert_eq!(spans, [(0, 5), (5, 6), (6, 8)]);

@@ -9,7 +9,7 @@
 
 use aho_corasick::{AhoCorasick, Anchored, Input, MatchKind, StartKind};
 
-use super::Charsmap;
+use super::{Charsmap, Ends};
 use crate::error::{Error, Result};
 use crate::spec::{self, Semantics};
 use crate::text::edits::Edits;
@@ -78,9 +78,9 @@ impl SentencePiece {
         (width, &text[..width])
     }
 
-    pub(super) fn edits(&self, text: &str, edits: &mut Edits) {
+    pub(super) fn edits(&self, text: &str, ends: Ends, edits: &mut Edits) {
         let mut at = 0;
-        if self.remove_extra {
+        if self.remove_extra && ends.start {
             while at < text.len() {
                 let (length, new) = self.next(&text[at..]);
                 if new != " " {
@@ -97,10 +97,10 @@ impl SentencePiece {
         }
         let first = at;
         let mut chunks = Vec::new();
-        if self.prefix {
+        if self.prefix && ends.start {
             chunks.push(Chunk { start: at, end: at, text: self.blank.to_owned() });
         }
-        let mut after_blank = self.remove_extra;
+        let mut after_blank = self.remove_extra && ends.start;
         let mut scratch = String::new();
         while at < text.len() {
             let (length, mut new) = self.next(&text[at..]);
@@ -126,13 +126,13 @@ impl SentencePiece {
             }
             at = end;
         }
-        if self.remove_extra {
+        if self.remove_extra && ends.end {
             self.trim_end(text, first, &mut chunks);
         }
         for chunk in &chunks {
             edits.replace(chunk.start, chunk.end, &chunk.text);
         }
-        if self.suffix {
+        if self.suffix && ends.end {
             edits.replace(text.len(), text.len(), self.blank);
         }
     }
@@ -178,7 +178,7 @@ mod tests {
         };
         change(&mut spec);
         let mut edits = Edits::default();
-        SentencePiece::compile(&spec).unwrap().edits(text, &mut edits);
+        SentencePiece::compile(&spec).unwrap().edits(text, Ends::BOTH, &mut edits);
         edits.apply(text)
     }
 

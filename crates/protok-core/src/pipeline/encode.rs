@@ -6,8 +6,9 @@ use crate::error::{Error, Result};
 use crate::model::bpe::Bpe;
 use crate::model::bpe::dropout::Dropout;
 use crate::model::{Engine, Model, Scratch, Symbol, with_engine};
+use crate::normalize::Ends;
 use crate::postprocess::Item;
-use crate::text::utf8;
+use crate::pretokenize::Beginning;
 use crate::vocab::Vocab;
 
 use super::Pipeline;
@@ -79,7 +80,7 @@ impl Pipeline {
         out: &mut Vec<u32>,
     ) -> Result<()> {
         let mut sink = self.sink(options, scratch);
-        self.encode_raw(text, 0, &options.special, &mut sink, out)
+        self.encode_raw(text, 0, Ends::BOTH, &options.special, &mut sink, out)
     }
 
     pub(super) fn sink<'a>(&self, options: &EncodeOptions, scratch: &'a mut Scratch) -> Sink<'a> {
@@ -91,11 +92,12 @@ impl Pipeline {
         }
     }
 
-    /// Encodes a text that starts at byte `start` of the caller's.
-    fn encode_raw(
+    /// Encodes a text that starts at byte `start` of the caller's, and has these ends.
+    pub(super) fn encode_raw(
         &self,
         text: &str,
         start: usize,
+        ends: Ends,
         policy: &SpecialPolicy,
         sink: &mut Sink<'_>,
         out: &mut Vec<u32>,
@@ -108,7 +110,8 @@ impl Pipeline {
                 }
                 None => {
                     let part = &text[section.start..section.end];
-                    self.encode_section(part, start + section.start, policy, sink, out)
+                    let ends = ends.of_part(section.start, section.end, text.len());
+                    self.encode_section(part, start + section.start, ends, policy, sink, out)
                 }
             })
             .map_err(|error| shift(error, start))
@@ -120,16 +123,17 @@ impl Pipeline {
         &self,
         text: &str,
         start: usize,
+        ends: Ends,
         policy: &SpecialPolicy,
         sink: &mut Sink<'_>,
         out: &mut Vec<u32>,
     ) -> Result<()> {
         // Few pre-tokenizers care what the start of the text became.
         let (normalized, alignment) = if start == 0 && self.pre_tokenizer.asks_for_head() {
-            let (normalized, alignment) = self.normalizer.apply_with_alignment(text)?;
+            let (normalized, alignment) = self.normalizer.apply_with_alignment(text, ends)?;
             (normalized, Some(alignment))
         } else {
-            (self.normalizer.apply(text)?, None)
+            (self.normalizer.apply_between(text, ends)?, None)
         };
         self.added.split(&normalized, Phase::Normalized, policy, |section| match section.token {
             Some(id) => {
@@ -141,18 +145,18 @@ impl Pipeline {
                 let head = alignment
                     .as_ref()
                     .map_or(0, |alignment| alignment.head(&normalized, range.clone()));
-                self.encode_pieces(&normalized[range], head, policy, sink, out)
+                let beginning = Beginning { head, goes_on: !ends.start && range.start == 0 };
+                self.encode_pieces(&normalized[range], beginning, policy, sink, out)
             }
         })
     }
 
-    /// Encodes normalized text without any added tokens, of which `head` bytes come from the
-    /// start of the caller's text.
+    /// Encodes normalized text without any added tokens.
     #[inline]
     fn encode_pieces(
         &self,
         text: &str,
-        head: usize,
+        beginning: Beginning,
         policy: &SpecialPolicy,
         sink: &mut Sink<'_>,
         out: &mut Vec<u32>,
@@ -161,11 +165,11 @@ impl Pipeline {
         match sink {
             // One loop for each kind of model: nothing is decided for each piece.
             Sink::Cached(scratch) => with_engine!(model, engine => {
-                self.pre_tokenizer.for_each_piece(text, head, |piece| {
+                self.pre_tokenizer.for_each_piece(text, beginning, |piece| {
                     Engine::encode(engine, piece, &self.vocab, scratch, out)
                 })
             }),
-            Sink::Dropout(dropout) => self.pre_tokenizer.for_each_piece(text, head, |piece| {
+            Sink::Dropout(dropout) => self.pre_tokenizer.for_each_piece(text, beginning, |piece| {
                 let symbols = encode_with_dropout(model, piece, &self.vocab, dropout)?;
                 out.extend(symbols.iter().map(|symbol| symbol.id));
                 Ok(())
@@ -187,42 +191,6 @@ impl Pipeline {
             self.assemble(1 + usize::from(pair.is_some()), options, |index, out| {
                 let text = if index == 0 { text } else { pair.unwrap_or("") };
                 self.encode_with(text, options, scratch, out)
-            })
-        })
-    }
-
-    /// Encodes any bytes. Where they are UTF-8 they are the text that they spell; each longest
-    /// stretch that is not is one piece, which the model merges by itself.
-    ///
-    /// # Errors
-    /// [`crate::ErrorKind::Input`] if the tokenizer cannot hold any bytes; else as
-    /// [`Self::encode_text`].
-    pub fn encode_bytes(&self, bytes: &[u8], options: &EncodeOptions) -> Result<Encoding> {
-        if !self.reads_bytes() {
-            return Err(Error::input(
-                "This tokenizer cannot hold any bytes: it reads characters, or lacks a token for \
-                 some byte.",
-            )
-            .hint("Decode the bytes and use encode."));
-        }
-        self.with_scratch(&options.special, |scratch| {
-            self.assemble(1, options, |_, out| {
-                let mut sink = self.sink(options, scratch);
-                utf8::for_each_section(bytes, |section, start| match section {
-                    Ok(text) => self.encode_raw(text, start, &options.special, &mut sink, out),
-                    Err(piece) => {
-                        let model = self.model_for(&options.special);
-                        match &mut sink {
-                            Sink::Cached(scratch) => model.encode(piece, &self.vocab, scratch, out),
-                            Sink::Dropout(dropout) => {
-                                let symbols =
-                                    encode_with_dropout(model, piece, &self.vocab, dropout)?;
-                                out.extend(symbols.iter().map(|symbol| symbol.id));
-                                Ok(())
-                            }
-                        }
-                    }
-                })
             })
         })
     }

@@ -6,6 +6,7 @@
 //! token also the bytes of the original that it came from.
 
 pub mod batch;
+mod bytes;
 pub mod encode;
 pub mod reference;
 pub mod spans;
@@ -24,6 +25,8 @@ use crate::postprocess::Template;
 use crate::pretokenize::PreTokenizer;
 use crate::spec::{Semantics, Spec};
 use crate::vocab::Vocab;
+
+use bytes::Stray;
 
 /// The cache of each thread, in bytes, where the caller does not say.
 pub const DEFAULT_CACHE_BYTES: usize = 4 << 20;
@@ -78,6 +81,7 @@ pub struct Pipeline {
     model: Model,
     /// The model for plain text, where the model could otherwise make a control token.
     plain_model: Option<Model>,
+    stray: Stray,
     template: Template,
     decoder: Decoder,
     cache_bytes: usize,
@@ -114,6 +118,8 @@ impl Pipeline {
         }
         let plain_model =
             if model.can_yield(&banned, &vocab) { Some(compile(&banned)?) } else { None };
+        let bytes = pre_tokenizer.yields_bytes();
+        let stray = Stray::compile(&spec.model, &model, bytes, &vocab, &banned);
         let template = Template::compile(spec.post_processor.as_ref())?;
         let decoder = Decoder::compile(spec.decoder.as_ref(), spec.semantics, &vocab, &added)?;
         Ok(Self {
@@ -124,6 +130,7 @@ impl Pipeline {
             pre_tokenizer,
             model,
             plain_model,
+            stray,
             template,
             decoder,
             cache_bytes: options.cache_bytes.unwrap_or(DEFAULT_CACHE_BYTES),
@@ -213,11 +220,6 @@ impl Pipeline {
     /// As there.
     pub fn decode_bytes(&self, ids: &[u32], options: DecodeOptions) -> Result<Vec<u8>> {
         self.decoder.decode_bytes(ids, &self.vocab, &self.added, options)
-    }
-
-    /// Whether any bytes can be encoded, not only text.
-    pub(super) fn reads_bytes(&self) -> bool {
-        self.model.reads_bytes(self.pre_tokenizer.yields_bytes())
     }
 
     /// The model that a policy calls for.

@@ -7,6 +7,8 @@
 use crate::added_tokens::Phase;
 use crate::error::Result;
 use crate::model::{Model, Symbol};
+use crate::normalize::Ends;
+use crate::pretokenize::Beginning;
 use crate::text::alignment::Alignment;
 use crate::text::utf8;
 
@@ -61,9 +63,15 @@ impl Pipeline {
                 symbols: Vec::new(),
             };
             utf8::for_each_section(bytes, |section, from| match section {
-                Ok(text) => self.walk_text(text, from, options, &mut walk),
+                Ok(text) => {
+                    let ends = Ends { start: from == 0, end: from + text.len() == bytes.len() };
+                    self.walk_text(text, from, ends, options, &mut walk)
+                }
                 Err(piece) => {
-                    walk.encode(self.model_for(&options.special), self, piece)?;
+                    match self.stray_symbols(piece) {
+                        Some(symbols) => walk.symbols = symbols,
+                        None => walk.encode(self.model_for(&options.special), self, piece)?,
+                    }
                     let base = walk.spans.normalized.len();
                     for symbol in &walk.symbols {
                         walk.spans.tokens.push(TokenSpan {
@@ -86,13 +94,15 @@ impl Pipeline {
         &self,
         text: &str,
         from: usize,
+        ends: Ends,
         options: &EncodeOptions,
         walk: &mut Walk<'_>,
     ) -> Result<()> {
         self.added.split(text, Phase::Raw, &options.special, |section| {
             let part = &text[section.start..section.end];
             let Some(id) = section.token else {
-                return self.walk_section(part, from + section.start, options, walk);
+                let ends = ends.of_part(section.start, section.end, text.len());
+                return self.walk_section(part, from + section.start, ends, options, walk);
             };
             let start = walk.spans.normalized.len();
             walk.spans.tokens.push(TokenSpan {
@@ -111,10 +121,11 @@ impl Pipeline {
         &self,
         text: &str,
         from: usize,
+        ends: Ends,
         options: &EncodeOptions,
         walk: &mut Walk<'_>,
     ) -> Result<()> {
-        let (normalized, alignment) = self.normalizer.apply_with_alignment(text)?;
+        let (normalized, alignment) = self.normalizer.apply_with_alignment(text, ends)?;
         let base = walk.spans.normalized.len();
         let origin = |start: usize, end: usize| {
             let (start, end) = alignment.span(start..end);
@@ -135,7 +146,8 @@ impl Pipeline {
             } else {
                 0
             };
-            self.pre_tokenizer.for_each_placed_piece(part, head, |piece, place| {
+            let beginning = Beginning { head, goes_on: !ends.start && section.start == 0 };
+            self.pre_tokenizer.for_each_placed_piece(part, beginning, |piece, place| {
                 walk.encode(model, self, piece)?;
                 for symbol in &walk.symbols {
                     let (at, end) = place.span(symbol.start, symbol.end);

@@ -48,6 +48,24 @@ struct Buffer {
     edits: Edits,
 }
 
+/// How a section begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Beginning {
+    /// How many of its bytes come from the start of the original ([`Alignment::head`]; 0 if
+    /// [`PreTokenizer::asks_for_head`] says no).
+    pub head: usize,
+    /// Whether it goes on after bytes that are no text: nothing is put in front of it.
+    pub goes_on: bool,
+}
+
+impl Beginning {
+    /// A section that does not go on after bytes.
+    #[must_use]
+    pub fn of_text(head: usize) -> Self {
+        Self { head, goes_on: false }
+    }
+}
+
 /// What is known of the text that is cut.
 #[derive(Clone, Copy)]
 struct Trail<'a> {
@@ -56,12 +74,19 @@ struct Trail<'a> {
     placed: bool,
     /// How many bytes at its start come from the start of the original.
     head: usize,
+    /// See [`Beginning::goes_on`].
+    goes_on: bool,
 }
 
 impl Trail<'_> {
     fn part(self, start: usize) -> Self {
         let place = if self.placed { self.place.advanced(start) } else { self.place };
-        Self { place, head: self.head.saturating_sub(start), ..self }
+        Self {
+            place,
+            head: self.head.saturating_sub(start),
+            goes_on: self.goes_on && start == 0,
+            ..self
+        }
     }
 }
 
@@ -139,9 +164,7 @@ impl PreTokenizer {
             .collect()
     }
 
-    /// Calls `report` with the bytes of each piece of a section, in order. Of the section, `head`
-    /// bytes come from the start of the original ([`Alignment::head`]; 0 if
-    /// [`Self::asks_for_head`] says no).
+    /// Calls `report` with the bytes of each piece of a section, in order.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Limit`] if a pattern reaches its bound, and what `report` returns.
@@ -149,13 +172,13 @@ impl PreTokenizer {
     pub fn for_each_piece(
         &self,
         text: &str,
-        head: usize,
+        beginning: Beginning,
         mut report: impl FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
         if let Some(cut) = self.only_pattern() {
             return cut.for_each_piece(text, |start, end| report(&text.as_bytes()[start..end]));
         }
-        self.walk_section(text, head, false, &mut |piece, _| report(piece))
+        self.walk_section(text, beginning, false, &mut |piece, _| report(piece))
     }
 
     /// As [`Self::for_each_piece`], with the place that each piece has in the section.
@@ -165,7 +188,7 @@ impl PreTokenizer {
     pub fn for_each_placed_piece(
         &self,
         text: &str,
-        head: usize,
+        beginning: Beginning,
         mut report: impl FnMut(&[u8], Place<'_>) -> Result<()>,
     ) -> Result<()> {
         if let Some(cut) = self.only_pattern() {
@@ -174,11 +197,12 @@ impl PreTokenizer {
             });
         }
         if self.rewrites_once() {
-            return self.walk_section(text, head, true, &mut report);
+            return self.walk_section(text, beginning, true, &mut report);
         }
         // Rewriting what was rewritten is rare enough to take the reference's way.
-        let pieces =
-            self.pieces_from(AlignedText::new(text, 0), |piece| piece.span(0..1).0 < head as u32)?;
+        let pieces = self.pieces_from(AlignedText::new(text, 0), beginning.goes_on, |piece| {
+            piece.span(0..1).0 < beginning.head as u32
+        })?;
         pieces.iter().try_for_each(|piece| report(piece.text().as_bytes(), Place::Aligned(piece)))
     }
 
@@ -214,7 +238,7 @@ impl PreTokenizer {
     fn walk_section(
         &self,
         text: &str,
-        head: usize,
+        Beginning { head, goes_on }: Beginning,
         placed: bool,
         report: Report<'_>,
     ) -> Result<()> {
@@ -222,7 +246,8 @@ impl PreTokenizer {
             return Ok(());
         }
         let mut buffers: Vec<Buffer> = self.steps.iter().map(|_| Buffer::default()).collect();
-        let trail = Trail { place: Place::Slice { start: 0, inserted: 0 }, placed, head };
+        let place = Place::Slice { start: 0, inserted: 0 };
+        let trail = Trail { place, placed, head, goes_on };
         self.walk(&self.steps, &mut buffers, text, trail, report)
     }
 
@@ -252,11 +277,12 @@ impl PreTokenizer {
             Step::Mark(mark) => {
                 let Buffer { text: marked, edits, .. } = buffer;
                 edits.clear();
+                let before = mark.before(text, trail.head > 0, trail.goes_on);
                 if trail.placed || trail.head > 0 {
-                    mark.edits(text, trail.head > 0, edits);
+                    mark.edits(text, before, edits);
                 }
                 marked.clear();
-                mark.rewrite(text, trail.head > 0, marked);
+                mark.rewrite(text, before, marked);
                 let alignment = trail.placed.then(|| Alignment::default().rewritten(edits));
                 let trail = trail.rewritten(alignment.as_ref(), head_after(trail.head, edits));
                 mark.for_each_piece(marked, |start, end| {
@@ -285,13 +311,14 @@ impl PreTokenizer {
     /// As [`Self::for_each_piece`].
     pub fn pieces_aligned(&self, text: AlignedText) -> Result<Vec<AlignedText>> {
         let starts = text.starts_original();
-        self.pieces_from(text, |piece| starts && piece.starts_original())
+        self.pieces_from(text, false, |piece| starts && piece.starts_original())
     }
 
     /// The pieces of a text; `is_first` says whether one comes from the start of the original.
     fn pieces_from(
         &self,
         text: AlignedText,
+        goes_on: bool,
         is_first: impl Fn(&AlignedText) -> bool,
     ) -> Result<Vec<AlignedText>> {
         let mut pieces = vec![text];
@@ -300,9 +327,11 @@ impl PreTokenizer {
             pieces = match step {
                 Step::Cut(cut) => cut_aligned(&pieces, |text, ranges| cut.split(text, ranges))?,
                 Step::Mark(mark) => {
-                    for piece in &mut pieces {
+                    for (index, piece) in pieces.iter_mut().enumerate() {
                         let mut edits = Edits::default();
-                        mark.edits(piece.text(), is_first(piece), &mut edits);
+                        let before =
+                            mark.before(piece.text(), is_first(piece), goes_on && index == 0);
+                        mark.edits(piece.text(), before, &mut edits);
                         piece.apply(&edits);
                     }
                     cut_aligned(&pieces, |text, ranges| {
@@ -313,7 +342,7 @@ impl PreTokenizer {
                     })?
                 }
                 Step::Spell(bytes) => {
-                    let mut pieces = bytes.pieces_aligned(pieces)?;
+                    let mut pieces = bytes.pieces_aligned(pieces, goes_on)?;
                     for piece in &mut pieces {
                         let mut edits = Edits::default();
                         alphabet::spell(piece.text(), &mut edits);
@@ -324,7 +353,7 @@ impl PreTokenizer {
             };
         }
         match &self.bytes {
-            Some(bytes) => bytes.pieces_aligned(pieces),
+            Some(bytes) => bytes.pieces_aligned(pieces, goes_on),
             None => Ok(pieces),
         }
     }
@@ -342,7 +371,7 @@ impl<'a> Trail<'a> {
             }
             _ => self.place,
         };
-        Trail { place, placed: self.placed, head }
+        Trail { place, head, ..self }
     }
 }
 
@@ -360,7 +389,7 @@ impl ByteLevel {
         prefixed: &mut String,
         mut report: impl FnMut(&str, Trail<'_>) -> Result<()>,
     ) -> Result<()> {
-        let text = if self.add_prefix_space && !text.starts_with(' ') {
+        let text = if self.add_prefix_space && !trail.goes_on && !text.starts_with(' ') {
             prefixed.clear();
             prefixed.push(' ');
             prefixed.push_str(text);
@@ -380,11 +409,16 @@ impl ByteLevel {
         }
     }
 
-    fn pieces_aligned(&self, mut pieces: Vec<AlignedText>) -> Result<Vec<AlignedText>> {
+    fn pieces_aligned(
+        &self,
+        mut pieces: Vec<AlignedText>,
+        goes_on: bool,
+    ) -> Result<Vec<AlignedText>> {
         if self.add_prefix_space {
             let mut edits = Edits::default();
             edits.replace(0, 0, " ");
-            for piece in pieces.iter_mut().filter(|piece| !piece.text().starts_with(' ')) {
+            let prefixed = pieces.iter_mut().skip(usize::from(goes_on));
+            for piece in prefixed.filter(|piece| !piece.text().starts_with(' ')) {
                 piece.apply(&edits);
             }
         }

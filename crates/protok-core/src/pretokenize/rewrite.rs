@@ -87,23 +87,26 @@ impl Mark {
         self.scheme == PrependScheme::First
     }
 
-    /// Whether a mark is put before `text`, which comes from the start of the original or not.
-    fn prepends(&self, text: &str, first: bool) -> bool {
+    /// What is put before `text`, which comes from the start of the original (`first`), or goes on
+    /// after bytes that are no text.
+    pub(super) fn before(&self, text: &str, first: bool, goes_on: bool) -> &str {
         // A blank at the start will be a mark.
         let marked = text.starts_with(&self.mark) || text.starts_with(' ');
-        !marked
+        let puts = !marked
             && !text.is_empty()
+            && !goes_on
             && match self.scheme {
                 PrependScheme::Always => true,
                 PrependScheme::First => first,
                 PrependScheme::Never => false,
-            }
+            };
+        if puts { &self.mark } else { "" }
     }
 
-    /// What changes.
-    pub(super) fn edits(&self, text: &str, first: bool, edits: &mut Edits) {
-        if self.prepends(text, first) {
-            edits.replace(0, 0, &self.mark);
+    /// What changes, with `before` put first.
+    pub(super) fn edits(&self, text: &str, before: &str, edits: &mut Edits) {
+        if !before.is_empty() {
+            edits.replace(0, 0, before);
         }
         for at in memchr::memchr_iter(b' ', text.as_bytes()) {
             edits.replace(at, at + 1, &self.mark);
@@ -111,10 +114,8 @@ impl Mark {
     }
 
     /// Appends the text after the changes to `out`.
-    pub(super) fn rewrite(&self, text: &str, first: bool, out: &mut String) {
-        if self.prepends(text, first) {
-            out.push_str(&self.mark);
-        }
+    pub(super) fn rewrite(&self, text: &str, before: &str, out: &mut String) {
+        out.push_str(before);
         let mut copied = 0;
         for at in memchr::memchr_iter(b' ', text.as_bytes()) {
             out.push_str(&text[copied..at]);

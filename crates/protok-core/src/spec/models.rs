@@ -52,6 +52,18 @@ impl Model {
         }
     }
 
+    /// Whether text that the vocabulary lacks becomes the tokens of its bytes.
+    #[must_use]
+    pub fn byte_fallback(&self) -> bool {
+        match self {
+            Model::Bpe(model) => model.byte_fallback,
+            Model::Unigram(model) => model.byte_fallback,
+            Model::SentencePieceBpe(model) => model.byte_fallback,
+            Model::SentencePieceWord(model) => model.byte_fallback,
+            Model::WordPiece(_) | Model::WordLevel(_) | Model::Greedy(_) | Model::Bytes(_) => false,
+        }
+    }
+
     /// The ids of the control pieces.
     pub fn control_pieces(&self) -> impl Iterator<Item = u32> + '_ {
         let kinds = self.kinds().iter().enumerate();

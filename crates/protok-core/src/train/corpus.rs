@@ -4,9 +4,9 @@
 //! cores; the counts are merged in the order of the texts, so that threads never show.
 
 use crate::error::Result;
-use crate::normalize::Normalizer;
+use crate::normalize::{Ends, Normalizer};
 use crate::parallel::map_groups;
-use crate::pretokenize::PreTokenizer;
+use crate::pretokenize::{Beginning, PreTokenizer};
 use crate::spec::{self, Semantics};
 
 use super::WordCounts;
@@ -48,14 +48,18 @@ impl WordCounter {
                 let mut counts = WordCounts::new();
                 for text in texts {
                     let (normalized, head) = if self.pre_tokenizer.asks_for_head() {
-                        let (normalized, alignment) = self.normalizer.apply_with_alignment(text)?;
+                        let (normalized, alignment) =
+                            self.normalizer.apply_with_alignment(text, Ends::BOTH)?;
                         let head = alignment.head(&normalized, 0..normalized.len());
                         (normalized, head)
                     } else {
                         (self.normalizer.apply(text)?, 0)
                     };
-                    self.pre_tokenizer
-                        .for_each_piece(&normalized, head, |piece| counts.add(piece, 1))?;
+                    self.pre_tokenizer.for_each_piece(
+                        &normalized,
+                        Beginning::of_text(head),
+                        |piece| counts.add(piece, 1),
+                    )?;
                 }
                 Ok(counts)
             },
