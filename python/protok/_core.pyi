@@ -137,6 +137,13 @@ class Tokenizer:
         add_special_tokens: bool = True,
         special: SpecialPolicy | None = None,
     ) -> str: ...
+    def differing_paths(
+        self,
+        texts: Sequence[str],
+        *,
+        special: SpecialPolicy | None = None,
+        threads: int | None = None,
+    ) -> list[int]: ...
     @property
     def fingerprint(self) -> str: ...
     @property

@@ -369,6 +369,22 @@ impl Tokenizer {
             .map_err(|error| pyo3::exceptions::PyRuntimeError::new_err(error.to_string()))
     }
 
+    /// The indices of the texts that the fast path and the reference path read differently, in
+    /// ids or in where tokens come from. There should be none.
+    #[pyo3(signature = (texts, *, special=None, threads=None))]
+    fn differing_paths(
+        &self,
+        py: Python<'_>,
+        texts: Vec<pyo3::pybacked::PyBackedStr>,
+        special: Option<&Bound<'_, PyAny>>,
+        threads: Option<usize>,
+    ) -> PyResult<Vec<usize>> {
+        let options = self.options(false, special, SpecialPolicy::Parse)?;
+        let texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
+        let threads = thread_count(threads);
+        py.detach(|| self.pipeline.differing_paths(&texts, &options.special, threads)).or_raise()
+    }
+
     #[getter]
     fn fingerprint(&self) -> &str {
         &self.artifact.fingerprint

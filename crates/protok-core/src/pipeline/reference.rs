@@ -7,9 +7,11 @@
 use crate::added_tokens::{Phase, Section, SpecialPolicy};
 use crate::error::Result;
 use crate::model::{Observer as ModelObserver, Symbol};
+use crate::parallel::map_groups;
 use crate::text::aligned::AlignedText;
 
 use super::Pipeline;
+use super::encode::EncodeOptions;
 
 /// A token of the reference path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,6 +79,53 @@ impl Pipeline {
             }
         }
         Ok(tokens)
+    }
+
+    /// Which of many texts the two paths read differently, by index: the ids of the fast path, its
+    /// ids with places, and the reference path's must be the same, and so must the places. An
+    /// error of one path alone is a difference.
+    ///
+    /// # Errors
+    /// None; the result is one for the sake of [`map_groups`].
+    pub fn differing_paths(
+        &self,
+        texts: &[&str],
+        policy: &SpecialPolicy,
+        threads: usize,
+    ) -> Result<Vec<usize>> {
+        let options = EncodeOptions { special: policy.clone(), ..EncodeOptions::default() };
+        let groups = map_groups(
+            texts,
+            |text| text.len(),
+            threads,
+            |texts, first| {
+                let differs = |text: &&str| self.paths_differ(text, &options);
+                let numbered = texts.iter().enumerate();
+                Ok(numbered
+                    .filter(|(_, text)| differs(text))
+                    .map(|(index, _)| first + index)
+                    .collect::<Vec<usize>>())
+            },
+        )?;
+        Ok(groups.concat())
+    }
+
+    fn paths_differ(&self, text: &str, options: &EncodeOptions) -> bool {
+        let mut ids = Vec::new();
+        let fast = self.encode_text(text, options, &mut ids);
+        let placed = self.spans(text.as_bytes(), options);
+        match (fast, placed, self.encode_reference(text, &options.special, &mut ())) {
+            (Ok(()), Ok(placed), Ok(reference)) => {
+                let placed = placed.tokens.iter().map(|token| (token.id, token.original));
+                let place = |token: &ReferenceToken| (token.start as usize, token.end as usize);
+                !reference.iter().map(|token| token.id).eq(ids.iter().copied())
+                    || !reference.iter().map(|token| (token.id, place(token))).eq(placed)
+            }
+            (Err(fast), Err(placed), Err(reference)) => {
+                fast.kind != reference.kind || placed.kind != reference.kind
+            }
+            _ => true,
+        }
     }
 
     fn sections(&self, text: &str, phase: Phase, policy: &SpecialPolicy) -> Result<Vec<Section>> {
