@@ -7,7 +7,7 @@ import re
 import tomllib
 from pathlib import Path
 
-TARGETS = ["bench", "demo", "docs", "fuzz", "lint", "test", "wheel"]
+TARGETS = ["bench", "demo", "docs", "fuzz", "lint", "soak", "test", "wheel"]
 
 
 def test_make_targets(root: Path) -> None:
