@@ -181,9 +181,7 @@ def _compare_decoding(
         _check(f"has ids {_short(ids)}, which decode to", text, own, other, target)
 
 
-def _check(
-    verb: str, text: str, own: list[int] | str, other: list[int] | str, target: str
-) -> None:
+def _check(verb: str, text: str, own: list[int] | str, other: list[int] | str, target: str) -> None:
     if own == other:
         return
     common = min(len(own), len(other))

@@ -249,7 +249,7 @@ _CODE = (
     "for (int i = 0; i < 10; ++i) { sum += a[i]; }",
     "if x == 1:\n\tpass\nelse:\n\tx = {'a': [1, 2], \"b\": None}\n",
     "SELECT * FROM t WHERE a = 'it''s' AND b <> 1;",
-    "<div class=\"x\">&nbsp;&amp;</div>",
+    '<div class="x">&nbsp;&amp;</div>',
     "<!-- comment --><br/>",
     '{"key": "value", "n": [1, 2.5e3, null, true]}',
     "key: value\nlist:\n  - a\n  - b\n",

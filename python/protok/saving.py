@@ -76,7 +76,15 @@ def _is_folder(target: Path) -> bool:
 
 
 def _refuse_hidden(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Refuse a folder in which another tokenizer would be read instead."""
+    """Refuse a folder in which another tokenizer, or the roles of another one, would be read."""
+    roles = "special_tokens_map.json"
+    if roles not in files and (folder / roles).exists():
+        raise InputError(
+            location=str(folder),
+            what=f"The folder holds {roles}, which would be read as part of this tokenizer.",
+            hint="Give another folder, or remove that file.",
+            value=roles,
+        )
     for pattern in PRIMARY_FILES:
         there = sorted(path.name for path in folder.glob(pattern) if path.name not in files)
         if there:
@@ -92,24 +100,29 @@ def _refuse_hidden(folder: Path, files: Mapping[str, bytes]) -> None:
 
 def write(folder: Path, files: Mapping[str, bytes]) -> None:
     """Write every file under a temporary name, then rename them all."""
-    written: list[tuple[Path, Path]] = []
     try:
         with _created(folder):
-            for name, data in files.items():
-                temporary = folder / f".{name}.{os.urandom(8).hex()}.tmp"
-                with temporary.open("xb") as file:
-                    written.append((temporary, folder / name))
-                    file.write(data)
-                    file.flush()
-                    os.fsync(file.fileno())
-            # The tokenizer itself comes last: with it in place, its companions are.
-            while written:
-                temporary, final = written[-1]
-                temporary.replace(final)
-                written.pop()
+            _write_all(folder, files)
             _sync_folder(folder)
     except OSError as error:
         raise _unwritable(folder, error) from error
+
+
+def _write_all(folder: Path, files: Mapping[str, bytes]) -> None:
+    written: list[tuple[Path, Path]] = []
+    try:
+        for name, data in files.items():
+            temporary = folder / f".{name}.{os.urandom(8).hex()}.tmp"
+            with temporary.open("xb") as file:
+                written.append((temporary, folder / name))
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+        # The tokenizer itself comes last: with it in place, its companions are.
+        while written:
+            temporary, final = written[-1]
+            temporary.replace(final)
+            written.pop()
     finally:
         for temporary, _ in written:
             temporary.unlink(missing_ok=True)

@@ -165,7 +165,8 @@ impl Pieces {
         }
         let unk_id =
             unk_id.ok_or_else(|| Error::artifact("pieces", "The model has no unknown piece."))?;
-        let scores = model.pieces.iter().map(|piece| f64::from(piece.score)).collect();
+        let scores =
+            model.pieces.iter().map(|piece| f64::from(piece.score.unwrap_or(0.0))).collect();
         Ok(Self { list, scores, kinds, unk_id })
     }
 

@@ -21,8 +21,9 @@ pub(super) struct ModelProto {
 pub(super) struct Piece {
     #[prost(string, tag = "1")]
     pub piece: String,
-    #[prost(float, tag = "2")]
-    pub score: f32,
+    /// Optional so that minus zero is written.
+    #[prost(float, optional, tag = "2")]
+    pub score: Option<f32>,
     #[prost(int32, optional, tag = "3")]
     pub kind: Option<i32>,
 }

@@ -25,9 +25,9 @@ pub fn write(spec: &Spec, roles: &[(String, String)]) -> Result<Vec<u8>> {
     match spec.semantics {
         Semantics::SentencePiece => {}
         Semantics::HuggingFace => return write(&from_hugging_face(spec)?, roles),
-        other => {
-            let what = format!("a tokenizer by the rules of {other:?}");
-            return Err(refused("semantics", &what));
+        _ => {
+            let what = "rules that are neither SentencePiece's nor those of a tokenizer.json";
+            return Err(refused("semantics", what));
         }
     }
     let Some(Normalizer::SentencePiece(rules)) = &spec.normalizer else {
@@ -89,7 +89,7 @@ fn pieces(vocab: &TokenList, kinds: &[PieceKind], scores: &[f64]) -> Result<Vec<
             PieceKind::Unused => 5,
             PieceKind::Byte => 6,
         };
-        pieces.push(Piece { piece: piece.to_owned(), score: short, kind: Some(kind) });
+        pieces.push(Piece { piece: piece.to_owned(), score: Some(short), kind: Some(kind) });
     }
     Ok(pieces)
 }
