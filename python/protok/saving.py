@@ -147,7 +147,7 @@ def staged(placed: Place) -> Iterator[Path]:
                 if not folder.exists():
                     staging.replace(folder)
                 else:
-                    for name in reversed(placed.files):
+                    for name in reversed([*placed.files]):
                         (staging / name).replace(folder / name)
                 _sync_folder(parent)
             finally:

@@ -96,11 +96,10 @@ def test_a_model_as_tokenizer_json(shared: Path, name: str) -> None:
     compare(model, written, [*TEXTS, *inputs(shared), *generated(4000)])
 
 
-@pytest.mark.parametrize(("kind", "prefix", "extra", "fallback", "suffix"), TRAINED)
-def test_a_trained_model(
-    kind: str, prefix: bool, extra: bool, fallback: bool, suffix: bool
-) -> None:
+@pytest.mark.parametrize("settings", TRAINED, ids=str)
+def test_a_trained_model(settings: tuple[str, bool, bool, bool, bool]) -> None:
     """Every setting of the rules for blanks; no files are needed."""
+    kind, prefix, extra, fallback, suffix = settings
     out = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter([t for t in TEXTS if t.strip() and "\x00" not in t] * 3),
