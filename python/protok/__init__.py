@@ -22,6 +22,7 @@ from protok.errors import (
 TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
 if TYPE_CHECKING:
     from protok._core import Batch, Encoding, __version__
+    from protok.conversion import convert
     from protok.spec import Spec
     from protok.tokenizer import Tokenizer, load
     from protok.trace import Trace
@@ -43,6 +44,7 @@ __all__ = [
     "UnknownIdError",
     "VerificationError",
     "__version__",
+    "convert",
     "load",
     "train",
 ]
@@ -57,6 +59,7 @@ _LAZY = {
     "Tokenizer": "protok.tokenizer",
     "Trace": "protok.trace",
     "__version__": "protok._core",
+    "convert": "protok.conversion",
     "load": "protok.tokenizer",
     "train": "protok.training",
 }

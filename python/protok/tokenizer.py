@@ -7,14 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from protok import _core, sources
-from protok.errors import ArtifactError, InputError
+from protok import _core, saving, sources
+from protok.errors import ArtifactError
 
 if TYPE_CHECKING:
     from protok.spec import Spec
     from protok.trace import Trace
 
 __all__ = ["Tokenizer", "load"]
+
+_OWN_FORMATS = {"tiktoken": "tiktoken", "mistral": "tiktoken", "sentencepiece": "sentencepiece"}
 
 
 def load(
@@ -114,6 +116,22 @@ class Tokenizer(_core.Tokenizer):
         A name with a suffix is a file, any other name a folder, which is created. Every file
         is complete or absent: it is written under another name and then renamed.
 
+        Parameters
+        ----------
+        path
+            A folder, or the name of the tokenizer's file.
+        format
+            ``"huggingface"``: ``tokenizer.json``, and in a folder also what ``transformers``
+            needs to open it: roles and chat templates. ``"sentencepiece"``:
+            ``tokenizer.model``. ``"tiktoken"``: a rank file, with ``encoding.json`` for its
+            pattern and special tokens. ``"vocab.txt"``: BERT's, with ``tokenizer_config.json``.
+
+        Raises
+        ------
+        ArtifactError
+            If the format cannot say exactly what the tokenizer does; ``location`` names the
+            component.
+
         Examples
         --------
         >>> import protok, tempfile
@@ -123,74 +141,22 @@ class Tokenizer(_core.Tokenizer):
         ...     protok.load(folder).fingerprint == tok.fingerprint
         True
         """
-        target = Path(path)
-        files = self.to_files(format)
-        if target.is_dir() or not target.suffix:
-            _write(target, files)
-            return
-        if target.name in files:
-            data = files[target.name]
-        elif len(files) == 1:
-            (data,) = files.values()
-        else:
-            raise InputError(
-                location=str(target),
-                what=f"The format {format} has several files: {', '.join(files)}.",
-                hint="Give a folder.",
-                value=format,
-            )
-        _write(target.parent, {target.name: data})
+        placed = saving.place(Path(path), self.to_files(format), format)
+        saving.write(placed.folder, placed.files)
 
     def __repr__(self) -> str:
         model = self.spec.model.type
         return f"<protok.Tokenizer {model} {self.vocab.size} tokens {self.fingerprint[:16]}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Rank files have rules that tokenizer.json cannot say, and the other way round.
+        # The format that a tokenizer came from comes first: others may say the same in other words.
+        own = _OWN_FORMATS.get(self.spec.semantics, "huggingface")
         try:
-            files = self.to_files("huggingface")
+            files = self.to_files(own)
         except ArtifactError:
-            files = self.to_files("tiktoken")
+            files = self.to_files("huggingface")
         return _restore, (type(self), files, [token.content for token in self.control_tokens])
 
 
 def _restore(cls: type[Tokenizer], files: dict[str, bytes], control: list[str]) -> Tokenizer:
     return cls(files, control_tokens=control)
-
-
-def _write(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write every file under a temporary name, then rename them all."""
-    written: list[tuple[Path, Path]] = []
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, data in files.items():
-            temporary = folder / f".{name}.{os.urandom(8).hex()}.tmp"
-            with temporary.open("xb") as file:
-                written.append((temporary, folder / name))
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-        while written:
-            temporary, final = written[-1]
-            temporary.replace(final)
-            written.pop()
-        _sync_folder(folder)
-    except OSError as error:
-        raise ArtifactError(
-            location=str(folder),
-            what=f"The tokenizer cannot be written: {error.strerror or error}.",
-            hint="Check the path, its permissions and the space left.",
-        ) from error
-    finally:
-        for temporary, _ in written:
-            temporary.unlink(missing_ok=True)
-
-
-def _sync_folder(folder: Path) -> None:
-    if os.name != "posix":  # elsewhere a folder cannot be opened
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

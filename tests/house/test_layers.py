@@ -16,8 +16,11 @@ PYTHON_LAYERS = {
     "spec": 2,
     "sources": 2,
     "trace": 2,
-    "tokenizer": 3,
-    "training": 4,
+    "probes": 0,
+    "saving": 3,
+    "tokenizer": 4,
+    "training": 5,
+    "conversion": 5,
     "cli": 9,
 }
 # Inside the command line: what the verbs share, the verbs, the app.
@@ -27,6 +30,7 @@ CLI_LAYERS = {
     "decode": 1,
     "inspect": 1,
     "trace": 1,
+    "convert": 1,
     "count": 2,
     "app": 3,
 }

@@ -83,7 +83,7 @@ def test_version_and_help() -> None:
     import protok as package
 
     assert protok("--version").stdout.decode().strip() == f"protok {package.__version__}"
-    for verb in ("encode", "decode", "count", "inspect", "trace"):
+    for verb in ("encode", "decode", "count", "inspect", "trace", "convert"):
         assert verb in protok("--help").stdout.decode()
         assert protok(verb, "--help").returncode == 0
 

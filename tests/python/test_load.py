@@ -150,7 +150,10 @@ def test_save_is_the_reverse_of_load(demo: protok.Tokenizer, tmp_path: Path) -> 
     for source in (tmp_path / "out", tmp_path / "tokenizer.json"):
         again = protok.load(source)
         assert again.fingerprint == demo.fingerprint
-        assert again.to_files() == demo.to_files()
+        assert again.to_files()["tokenizer.json"] == demo.to_files()["tokenizer.json"]
+    # A folder keeps roles and templates as well.
+    assert protok.load(tmp_path / "out").to_files() == demo.to_files()
+    assert protok.load(tmp_path / "out").roles == demo.roles
 
 
 def test_save_leaves_nothing_half_written(

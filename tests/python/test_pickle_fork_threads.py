@@ -39,7 +39,17 @@ def test_pickle_keeps_the_control_tokens(gpt2_files: dict[str, bytes]) -> None:
 
 def test_pickle_of_a_rank_file(shared: Path) -> None:
     tok = protok.load(shared / "artifacts/tiktoken/cl100k_base.tiktoken", encoding="cl100k_base")
-    assert ids(pickle.loads(pickle.dumps(tok))) == ids(tok)
+    again = pickle.loads(pickle.dumps(tok))
+    assert ids(again) == ids(tok)
+    assert again.fingerprint == tok.fingerprint
+
+
+def test_pickle_of_a_sentencepiece_model(shared: Path) -> None:
+    tok = protok.load(shared / "artifacts/t5-base/spiece.model")
+    again = pickle.loads(pickle.dumps(tok))
+    assert again.fingerprint == tok.fingerprint
+    assert again.roles == tok.roles
+    assert ids(again) == ids(tok)
 
 
 def test_threads_share_one(gpt2: protok.Tokenizer) -> None:

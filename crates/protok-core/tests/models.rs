@@ -53,13 +53,14 @@ fn models() -> Vec<Model> {
         }),
         Model::SentencePieceBpe(SentencePieceBpe {
             vocab: text(),
-            scores,
+            scores: scores.clone(),
             kinds: vec![],
             unk_id: Some(0),
             byte_fallback: false,
         }),
         Model::SentencePieceWord(SentencePieceWord {
             vocab: text(),
+            scores: scores.clone(),
             kinds: vec![],
             unit: WordUnit::Word,
             unk_id: Some(0),

@@ -323,10 +323,15 @@ impl Tokenizer {
         Ok(texts.into_iter().flatten().collect())
     }
 
-    /// The files that `save` writes.
+    /// The files that `save` writes, the tokenizer itself first.
     #[pyo3(signature = (format="huggingface"))]
     fn to_files<'py>(&self, py: Python<'py>, format: &str) -> PyResult<Bound<'py, PyDict>> {
-        let files = formats::save(self.pipeline.spec(), format).or_raise()?;
+        let saving = formats::Saving {
+            spec: self.pipeline.spec(),
+            roles: &self.artifact.roles,
+            chat_templates: &self.artifact.chat_templates,
+        };
+        let files = py.detach(|| formats::save(&saving, format)).or_raise()?;
         let dict = PyDict::new(py);
         for (name, content) in files {
             dict.set_item(name, PyBytes::new(py, &content))?;

@@ -6,10 +6,12 @@
 
 pub mod canonical;
 mod companions;
+mod companions_write;
 pub mod detect;
 pub mod directory;
 pub mod gguf;
 mod hash;
+mod merge_order;
 pub(crate) mod node;
 pub mod rwkv;
 pub mod save;
@@ -24,4 +26,4 @@ pub mod vocab_txt;
 pub use canonical::fingerprint;
 pub use detect::{Format, detect};
 pub use directory::{Artifact, Files, Options, read};
-pub use save::save;
+pub use save::{Saving, save};

@@ -3,6 +3,8 @@
 //! The pipeline around it is what Hugging Face's converter builds from the flags of
 //! `tokenizer_config.json`.
 
+mod write;
+
 use rustc_hash::FxHashMap;
 
 use super::node::Cursor;
@@ -14,6 +16,8 @@ use crate::spec::{
     SequenceName, Spec, TemplateItem, TemplateProcessing, TemplateToken, TokenList, WordPiece,
     WordPieceDecoder,
 };
+
+pub use write::write;
 
 /// The classes whose pipeline this is.
 const CLASSES: &[&str] = &[

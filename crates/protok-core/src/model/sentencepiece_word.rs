@@ -36,7 +36,7 @@ impl SentencePieceWord {
         vocab: &Vocab,
         banned: &FxHashSet<u32>,
     ) -> Result<Self> {
-        check_lengths(spec.vocab.len(), None, &spec.kinds)?;
+        check_lengths(spec.vocab.len(), Some(&spec.scores), &spec.kinds)?;
         let mut usable = vec![false; vocab.size()];
         let mut user_defined = Vec::new();
         for (place, (token, id)) in spec.vocab.iter().enumerate() {
@@ -140,6 +140,7 @@ mod tests {
         let vocab = Vocab::new(&list).unwrap();
         let spec = spec::SentencePieceWord {
             vocab: list,
+            scores: vec![0.0; pieces.len()],
             kinds: pieces.iter().map(|piece| piece.1).collect(),
             unit,
             unk_id: Some(0),

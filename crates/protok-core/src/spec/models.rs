@@ -184,6 +184,8 @@ pub enum WordUnit {
 pub struct SentencePieceWord {
     /// The pieces.
     pub vocab: TokenList,
+    /// The score of each entry of `vocab`, in its order. Nothing depends on them.
+    pub scores: Vec<f64>,
     /// What each entry of `vocab` is for, in its order; empty where all are normal.
     pub kinds: Vec<PieceKind>,
     /// Words or characters.

@@ -2,10 +2,14 @@
 //!
 //! The Spec means what SentencePiece does with the file: no special tokens around a text, and
 //! control pieces that a text spells are text. What SentencePiece refuses to load is refused.
+//! [`write()`] is the reverse, for what came from a model and for a `tokenizer.json` that says the
+//! same as one.
 //!
 //! Source: `sentencepiece_model.proto` and the loader of SentencePiece 0.2.3.
 
+mod from_hugging_face;
 mod proto;
+mod write;
 
 use base64::Engine as _;
 use prost::Message as _;
@@ -18,9 +22,18 @@ use crate::spec::{
 };
 
 use proto::{ModelProto, NormalizerSpec, TrainerSpec};
+pub use write::write;
 
 /// The surface of the unknown token where a model gives none.
 const UNK_SURFACE: &str = " \u{2047} ";
+
+/// The roles, the pieces that have them where a model names none, and of what kind they must be.
+const ROLES: [(&str, &str, PieceKind); 4] = [
+    ("unk", "<unk>", PieceKind::Unknown),
+    ("bos", "<s>", PieceKind::Control),
+    ("eos", "</s>", PieceKind::Control),
+    ("pad", "<pad>", PieceKind::Control),
+];
 
 /// A model that was read.
 #[derive(Debug, Clone, PartialEq)]
@@ -152,7 +165,8 @@ impl Pieces {
         }
         let unk_id =
             unk_id.ok_or_else(|| Error::artifact("pieces", "The model has no unknown piece."))?;
-        let scores = model.pieces.iter().map(|piece| f64::from(piece.score)).collect();
+        let scores =
+            model.pieces.iter().map(|piece| f64::from(piece.score.unwrap_or(0.0))).collect();
         Ok(Self { list, scores, kinds, unk_id })
     }
 
@@ -170,6 +184,7 @@ impl Pieces {
             }),
             3 | 4 => Model::SentencePieceWord(SentencePieceWord {
                 vocab,
+                scores,
                 kinds,
                 unit: if model_type == 3 { WordUnit::Word } else { WordUnit::Character },
                 unk_id,
@@ -188,14 +203,9 @@ impl Pieces {
 
 /// The roles: a piece has one if its kind fits.
 fn roles(trainer: &TrainerSpec, pieces: &Pieces) -> Vec<(String, String)> {
-    let named = [
-        ("unk", &trainer.unk_piece, "<unk>", PieceKind::Unknown),
-        ("bos", &trainer.bos_piece, "<s>", PieceKind::Control),
-        ("eos", &trainer.eos_piece, "</s>", PieceKind::Control),
-        ("pad", &trainer.pad_piece, "<pad>", PieceKind::Control),
-    ];
+    let names = [&trainer.unk_piece, &trainer.bos_piece, &trainer.eos_piece, &trainer.pad_piece];
     let mut roles = Vec::new();
-    for (role, name, default, kind) in named {
+    for ((role, default, kind), name) in ROLES.into_iter().zip(names) {
         let name = name.as_deref().unwrap_or(default);
         let fits = pieces
             .list

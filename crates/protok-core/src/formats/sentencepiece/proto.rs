@@ -1,6 +1,7 @@
 //! The messages of `sentencepiece_model.proto`, as far as they change what a tokenizer does.
 //!
-//! Fields that only the trainer reads are left out; the decoder passes over them.
+//! Most fields that only the trainer reads are left out; the decoder passes over them. A few are
+//! there to be written, because other readers of such files look at them.
 
 /// The whole file.
 #[derive(Clone, PartialEq, prost::Message)]
@@ -20,8 +21,9 @@ pub(super) struct ModelProto {
 pub(super) struct Piece {
     #[prost(string, tag = "1")]
     pub piece: String,
-    #[prost(float, tag = "2")]
-    pub score: f32,
+    /// Optional so that minus zero is written.
+    #[prost(float, optional, tag = "2")]
+    pub score: Option<f32>,
     #[prost(int32, optional, tag = "3")]
     pub kind: Option<i32>,
 }
@@ -31,10 +33,20 @@ pub(super) struct Piece {
 pub(super) struct TrainerSpec {
     #[prost(int32, optional, tag = "3")]
     pub model_type: Option<i32>,
+    #[prost(int32, optional, tag = "4")]
+    pub vocab_size: Option<i32>,
     #[prost(bool, optional, tag = "24")]
     pub treat_whitespace_as_suffix: Option<bool>,
     #[prost(bool, optional, tag = "35")]
     pub byte_fallback: Option<bool>,
+    #[prost(int32, optional, tag = "40")]
+    pub unk_id: Option<i32>,
+    #[prost(int32, optional, tag = "41")]
+    pub bos_id: Option<i32>,
+    #[prost(int32, optional, tag = "42")]
+    pub eos_id: Option<i32>,
+    #[prost(int32, optional, tag = "43")]
+    pub pad_id: Option<i32>,
     #[prost(string, optional, tag = "44")]
     pub unk_surface: Option<String>,
     #[prost(string, optional, tag = "45")]
@@ -50,6 +62,8 @@ pub(super) struct TrainerSpec {
 /// How text is normalized, or decoded text is turned back.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct NormalizerSpec {
+    #[prost(string, optional, tag = "1")]
+    pub name: Option<String>,
     #[prost(bytes = "vec", optional, tag = "2")]
     pub precompiled_charsmap: Option<Vec<u8>>,
     #[prost(bool, optional, tag = "3")]

@@ -7,7 +7,7 @@ use super::*;
 use crate::pipeline::{CompileOptions, Pipeline};
 
 fn piece(text: &str, kind: i32) -> Piece {
-    Piece { piece: text.to_owned(), score: -1.0, kind: Some(kind) }
+    Piece { piece: text.to_owned(), score: Some(-1.0), kind: Some(kind) }
 }
 
 fn model() -> ModelProto {

@@ -13,6 +13,7 @@ use serde_json::json;
 use crate::error::{Error, Result};
 use crate::formats::hash::sha256_hex;
 use crate::formats::node::{Cursor, Node};
+use crate::formats::save::check_same;
 use crate::spec::{
     AddedToken, Bpe, Decoder, Merges, Model, Pattern, PreTokenizer, Semantics, Spec, Split,
     SplitBehavior, TokenList,
@@ -245,6 +246,22 @@ pub fn check_size(spec: &Spec, n_vocab: u32) -> Result<()> {
         format!("{n_vocab} ids were announced, but {entries} tokens go up to id {highest}."),
     )
     .hint("The rank file and its special tokens do not belong together."))
+}
+
+/// Writes the rank file of a rank vocabulary and the `encoding.json` beside it.
+///
+/// # Errors
+/// Names what the two files have no place for.
+pub fn write_both(spec: &Spec) -> Result<(Vec<u8>, Vec<u8>)> {
+    let (ranks, companion) = (write(spec)?, write_companion(spec)?);
+    let says = read_companion(&String::from_utf8_lossy(&companion))?;
+    let mut again = self::spec(read_ranks(&ranks)?, &says.pattern, &says.special_tokens)?;
+    // mistral-common runs the rules of tiktoken.
+    if spec.semantics == Semantics::Mistral {
+        again.semantics = Semantics::Mistral;
+    }
+    check_same(spec, &again, "tiktoken")?;
+    Ok((ranks, companion))
 }
 
 /// Writes the rank file of a rank vocabulary. Pattern and special tokens are not part of it, see

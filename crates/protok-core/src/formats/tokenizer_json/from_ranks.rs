@@ -1,13 +1,8 @@
 //! tiktoken's rank vocabularies as a merge list.
 //!
 //! A rank file has no merges: any two neighbours that make a token merge, lowest rank first,
-//! leftmost first. A `tokenizer.json` lists pairs. One pair a token is enough, and exact:
-//!
-//! > Let `a` and `b` be neighbours at some moment while a text is merged, `ab` being a token.
-//! > No merge has crossed the borders of `ab` so far, or they would not stand. So what happened
-//! > inside was decided inside: merging the bytes of `ab` alone makes the same merges in the same
-//! > order, and passes through the state `[a, b]`. That run is deterministic and ends when `ab`
-//! > is made, so every text that ever makes the token `ab` makes it from the same two halves.
+//! leftmost first. A `tokenizer.json` lists pairs. One pair a token is enough, and exact: see
+//! `merge_order` for the argument.
 //!
 //! Hence the list holds, for each token, the last merge of the run on its own bytes, in the order
 //! of ranks. At every moment the pairs in the list are exactly the pairs tiktoken would consider,
@@ -18,6 +13,7 @@
 use super::vocab::Index;
 use super::{pattern, settle};
 use crate::error::{Error, Result};
+use crate::formats::merge_order;
 use crate::spec::{
     AddedToken, Bpe, ByteLevel, Decoder, Merges, Model, Pattern, PreTokenizer, Semantics, Spec,
     Split, SplitBehavior, TokenList,
@@ -142,32 +138,9 @@ fn parts(spec: &Spec) -> Result<(&Bpe, &Split)> {
     }
 }
 
-/// Merges the bytes of a token by rank and tells where the halves of the last merge meet.
-/// `None`: the run does not end in the token.
+/// Where the halves of the last merge of a token's own bytes meet.
 fn last_merge(token: &[u8], ranks: &Index<'_>) -> Option<usize> {
-    let mut starts: Vec<usize> = (0..=token.len()).collect();
-    let rank = |starts: &[usize], at: usize| {
-        let end = starts.get(at + 2)?;
-        ranks.get(&token[starts[at]..*end])
-    };
-    let mut pairs: Vec<Option<u32>> =
-        (0..token.len().saturating_sub(1)).map(|at| rank(&starts, at)).collect();
-    while let Some(at) =
-        (0..pairs.len()).filter(|at| pairs[*at].is_some()).min_by_key(|at| pairs[*at])
-    {
-        if pairs.len() == 1 {
-            return Some(starts[1]);
-        }
-        starts.remove(at + 1);
-        pairs.remove(at);
-        if at < pairs.len() {
-            pairs[at] = rank(&starts, at);
-        }
-        if at > 0 {
-            pairs[at - 1] = rank(&starts, at - 1);
-        }
-    }
-    None
+    merge_order::last_merge((0..=token.len()).collect(), |from, _, to| ranks.get(&token[from..to]))
 }
 
 /// The special tokens with the ids they must have. Where the reference would count on from the
@@ -218,27 +191,4 @@ fn special(at: usize, token: &AddedToken, what: &str) -> Error {
     )
     .hint("The reader of a tokenizer.json would match or decode it otherwise.")
     .value(token.content.clone())
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_token_has_the_halves_that_its_own_bytes_end_in() {
-        let tokens: [&[u8]; 6] = [b"a", b"b", b"ab", b"bab", b"abab", b"bb"];
-        let mut list = TokenList::default();
-        for (token, rank) in tokens.into_iter().zip(0..) {
-            list.push(token, rank).unwrap();
-        }
-        let ranks = Index::new(&list);
-        assert_eq!(last_merge(b"ab", &ranks), Some(1));
-        assert_eq!(last_merge(b"bab", &ranks), Some(1));
-        // `ab ab`, though `a bab` would be a split into tokens, too.
-        assert_eq!(last_merge(b"abab", &ranks), Some(2));
-        assert_eq!(last_merge(b"a", &ranks), None);
-        assert_eq!(last_merge(b"", &ranks), None);
-        assert_eq!(last_merge(b"ba", &ranks), None);
-    }
 }

@@ -11,12 +11,15 @@
 //! ```text
 //! read   whole file ─ top-level fields as raw text ─┬─ components: small tree ─ kind by kind
 //!                                                  └─ model: vocabulary and merges streamed
-//! write  Spec ─ checks that the reader would read the same ─ pretty JSON
+//! write  Spec ─ other rules said in these words, where there are words ─
+//!        checks that the reader would read the same ─ pretty JSON
 //! ```
 
 mod added_tokens;
 mod decoder;
+mod from_greedy;
 mod from_ranks;
+pub(crate) mod from_sentencepiece;
 mod kind;
 mod model;
 mod normalizer;

@@ -8,6 +8,8 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use super::from_greedy::from_greedy;
+use super::from_sentencepiece::from_sentencepiece;
 use super::{from_ranks, score, settle, vocab};
 use crate::error::{Error, Result};
 use crate::formats::node::DEPTH;
@@ -18,13 +20,22 @@ use crate::spec::{
 
 /// Writes a `tokenizer.json` that protok and `tokenizers` read as this Spec.
 ///
-/// A rank vocabulary is converted first, see [`from_ranks`].
+/// Where another implementation's rules can be said in the words of the format, they are: rank
+/// vocabularies (see [`from_ranks`]), some SentencePiece models, RWKV's longest match.
 ///
 /// # Errors
 /// An artifact error that names what the file's reader would read differently.
 pub fn write(spec: &Spec) -> Result<Vec<u8>> {
     if matches!(&spec.model, Model::Bpe(Bpe { merges: Merges::ByRank, .. })) {
         return write(&from_ranks(spec)?);
+    }
+    match (&spec.model, spec.semantics) {
+        (_, Semantics::SentencePiece) => return write(&from_sentencepiece(spec)?),
+        (Model::Greedy(model), Semantics::Rwkv) => return write(&from_greedy(spec, model)?),
+        _ => {}
+    }
+    if let Some(Decoder::LlamaCpp(_)) = &spec.decoder {
+        return Err(refused("decoder", "decodes as llama.cpp does"));
     }
     if spec.semantics != Semantics::HuggingFace {
         return Err(refused("model", "does not follow the rules of Hugging Face tokenizers"));
