@@ -24,7 +24,7 @@ import protok
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from differential.run import SHARED, corpus, random_text, shortest
+from differential.texts import SHARED, corpus, random_text, shortest
 
 ARTIFACTS = {
     **{

@@ -59,6 +59,7 @@ class Artifact:
             component["type"] == "ByteLevel" for component in parts(described["pre_tokenizer"])
         )
         self.unigram = described["model"]["type"] == "Unigram"
+        self.drops = described["model"]["type"] == "BPE"
 
     def normalize(self, text: str) -> str:
         """Normalize a text as if it stood inside another."""
@@ -91,7 +92,8 @@ def classes(artifact: Artifact, text: str, theirs: list[Span], **options: Any) -
     assert len(ours) == len(theirs)
     if ours == theirs:
         return [""] * len(ours)
-    joined = without_gaps(artifact, encoding, text)
+    nowhere: list[Span | None] = [None] * len(ours)
+    joined = without_gaps(artifact, encoding, text) if artifact.drops else nowhere
     tokens = encoding.tokens
     named: list[str | None] = []
     for place, (mine, other) in enumerate(zip(ours, theirs, strict=True)):
