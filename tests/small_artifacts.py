@@ -27,7 +27,9 @@ ROLES = (("<unk>", 0.0, UNKNOWN), ("<s>", 0.0, CONTROL), ("</s>", 0.0, CONTROL))
 def document(model: dict[str, Any], **components: Any) -> str:
     """Spell out a tokenizer.json."""
     nothing = dict.fromkeys(("normalizer", "pre_tokenizer", "post_processor", "decoder"))
-    return json.dumps({"version": "1.0", "added_tokens": [], **nothing, **components, "model": model})
+    return json.dumps(
+        {"version": "1.0", "added_tokens": [], **nothing, **components, "model": model}
+    )
 
 
 def load(model: dict[str, Any], **components: Any) -> protok.Tokenizer:
@@ -79,15 +81,15 @@ def sentencepiece(*pieces: tuple[str, float] | tuple[str, float, int]) -> bytes:
     return data + field(2, field(3, unigram_model)) + field(3, field(1, "identity"))
 
 
-def field(number: int, value: bytes | str | float | int) -> bytes:
+def field(number: int, value: bytes | str | float) -> bytes:
     """Write a field of a protocol buffer: a message or text, a 32-bit float, or a small number."""
     if isinstance(value, str):
         value = value.encode()
     if isinstance(value, bytes):
         return varint(number << 3 | 2) + varint(len(value)) + value
-    if isinstance(value, float):
-        return varint(number << 3 | 5) + struct.pack("<f", value)
-    return varint(number << 3) + varint(value)
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    return varint(number << 3 | 5) + struct.pack("<f", value)
 
 
 def varint(number: int) -> bytes:

@@ -23,9 +23,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import protok
 from differential.references import Pair, every
 from differential.texts import SHARED, corpus, random_text, shortest
+
+import protok
 
 EVERY_SECONDS = 10  # that it says how far it is
 
@@ -45,9 +46,11 @@ def chosen(only: list[str] | None) -> list[str]:
     if not only:
         return names
     found = [name for name in names if name in only or name.partition(":")[0] in only]
-    unknown = [name for name in only if name not in names and not any(
-        known.startswith(f"{name}:") for known in names
-    )]
+    unknown = [
+        name
+        for name in only
+        if name not in names and not any(known.startswith(f"{name}:") for known in names)
+    ]
     if unknown:
         raise SystemExit(f"No artifact is called {', '.join(unknown)}: {', '.join(names)}")
     return found

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
@@ -50,8 +50,10 @@ class Artifact:
             self.forms.append("NFKC")
         self.replaces = "Replace" in kinds
         self.strips = "StripAccents" in kinds or any(
-            component["type"] == "BertNormalizer"
-            and (component["strip_accents"] is None and component["lowercase"])
+            (
+                component["type"] == "BertNormalizer"
+                and (component["strip_accents"] is None and component["lowercase"])
+            )
             or component.get("strip_accents") is True
             for component in normalizers
         )
@@ -93,42 +95,51 @@ def classes(artifact: Artifact, text: str, theirs: list[Span], **options: Any) -
     if ours == theirs:
         return [""] * len(ours)
     nowhere: list[Span | None] = [None] * len(ours)
-    joined = without_gaps(artifact, encoding, text) if artifact.drops else nowhere
+    counted = without_gaps(artifact, encoding, text) if artifact.drops else nowhere
     tokens = encoding.tokens
-    named: list[str | None] = []
-    for place, (mine, other) in enumerate(zip(ours, theirs, strict=True)):
-        token = tokens[place]
-        first = place == 0 or mine[0] == 0
-        after = ours[place + 1] if place + 1 < len(ours) else None
-        if mine == other:
-            named.append("")
-        elif artifact.trims and other in trimmed(artifact, token, mine, first=first):
-            named.append("trimmed")
-        elif inserted(mine, other, after):
-            named.append("inserted")
-        elif composed(artifact.forms, text, mine, other):
-            named.append("composed")
-        elif artifact.strips and stripped(artifact, text, mine, other):
-            named.append("stripped")
-        elif (artifact.replaces or artifact.charsmap) and rewritten(artifact, text, mine, other):
-            named.append("replaced")
-        elif artifact.charsmap and shifted(artifact, text, mine, other, after):
-            named.append("shifted")
-        elif artifact.unigram and BYTE.fullmatch(token) and other == run(tokens, ours, place):
-            named.append("fallback")
-        elif joined[place] is not None and (
-            other == joined[place]
-            or (artifact.trims and other in trimmed(artifact, token, joined[place], first=first))
-        ):
-            named.append("dropped")
-        else:
-            named.append(None)
-    return named
+    return [
+        class_of(Case(artifact, text, tokens, ours, place), other, counted[place])
+        for place, other in enumerate(theirs)
+    ]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A token, where it stands, and those around it."""
+
+    artifact: Artifact
+    text: str
+    tokens: list[str]
+    ours: list[Span]
+    place: int
+
+
+def class_of(case: Case, other: Span, counted: Span | None) -> str | None:
+    """Name the class of one token by the first rule that holds."""
+    artifact, text, ours, place = case.artifact, case.text, case.ours, case.place
+    mine, token = ours[place], case.tokens[place]
+    first = place == 0 or mine[0] == 0
+    after = ours[place + 1] if place + 1 < len(ours) else None
+    normalized = artifact.replaces or artifact.charsmap
+    bytes_of_unigram = artifact.unigram and BYTE.fullmatch(token) is not None
+    without = () if counted is None else (counted, *trimmed(artifact, token, counted, first=first))
+    rules: dict[str, Callable[[], bool]] = {
+        "": lambda: mine == other,
+        "trimmed": lambda: other in trimmed(artifact, token, mine, first=first),
+        "inserted": lambda: inserted(mine, other, after),
+        "composed": lambda: composed(artifact.forms, text, mine, other),
+        "stripped": lambda: artifact.strips and stripped(artifact, text, mine, other),
+        "replaced": lambda: normalized and rewritten(artifact, text, mine, other),
+        "shifted": lambda: artifact.charsmap and shifted(artifact, text, mine, other, after),
+        "fallback": lambda: bytes_of_unigram and other == run(case.tokens, ours, place),
+        "dropped": lambda: other in without,
+    }
+    return next((name for name, holds in rules.items() if holds()), None)
 
 
 def trimmed(artifact: Artifact, token: str, span: Span | None, *, first: bool) -> list[Span]:
     """Return the span as `trim_offsets` leaves it: without the blanks that the token spells."""
-    if span is None:
+    if span is None or not artifact.trims:
         return []
     start, end = span
     before = len(token) - len(token.lstrip(BLANKS))

@@ -58,8 +58,8 @@ def check(
         for place, (span, other) in enumerate(zip(spans, theirs, strict=True)):
             # The reference truncates, then trims each window for itself.
             first = place == 0 or span[0] == 0 or sequences[place - 1] != sequences[place]
-            known = [] if masked[place] else trimmed(
-                subject, encoding.tokens[place], span, first=first
+            known = (
+                [] if masked[place] else trimmed(subject, encoding.tokens[place], span, first=first)
             )
             assert other in (span, *known)
         return
@@ -175,7 +175,7 @@ def test_stored_settings(shared: Path, name: str) -> None:
     truncation, padding = described["truncation"], described["padding"]
     assert truncation["strategy"] == "LongestFirst"
     strategy = padding["strategy"]
-    to = "longest" if strategy == "BatchLongest" else strategy["Fixed"]
+    to: Any = "longest" if strategy == "BatchLongest" else strategy["Fixed"]
     for record in of(shared, "as_stored", name):
         texts = [record["a"]] if record["b"] is None else [record["a"], record["b"]]
         rows = [texts[0] if len(texts) == 1 else (texts[0], texts[1])]

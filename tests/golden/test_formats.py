@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from golden.records import (
@@ -17,7 +17,8 @@ from golden.records import (
     records,
 )
 
-import protok
+if TYPE_CHECKING:
+    import protok
 
 
 def roles(tok: protok.Tokenizer, *names: str) -> list[int]:

@@ -70,9 +70,7 @@ def test_case_D02() -> None:
     assert texts == {False: "don ' t go . i 'm", True: "don ' t go. i'm"}
 
 
-def test_case_D04(
-    shared: Path, mistral: protok.Tokenizer, mistral_json: protok.Tokenizer
-) -> None:
+def test_case_D04(shared: Path, mistral: protok.Tokenizer, mistral_json: protok.Tokenizer) -> None:
     """Leading blanks come back from Llama's family.
 
     A Metaspace component that prepends only where no blank stands loses one: its decoder, the
@@ -142,7 +140,7 @@ def test_case_D09(cl100k: protok.Tokenizer, mistral: protok.Tokenizer, ids: list
         assert tok.decode(ids, unknown="skip") == tok.decode(known)
         for policy in ("raise", "skip"):
             with pytest.raises(protok.UnknownIdError, match="negative"):
-                tok.decode([-1], unknown=policy)  # type: ignore[arg-type]
+                tok.decode([-1], unknown=policy)
 
 
 def test_case_D10(t5: protok.Tokenizer) -> None:

@@ -5,6 +5,7 @@ Named after the collected cases.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from pathlib import Path
@@ -100,7 +101,7 @@ def test_case_U04() -> None:
     assert agrees(model, "x<ud>y <ud> <ctl>") == expected
     tok = protok.load(model)
     for special in ("raise", "text"):
-        encoding = tok.encode("<ctl></s><s>", special=special)  # type: ignore[arg-type]
+        encoding = tok.encode("<ctl></s><s>", special=special)
         assert not {tok.vocab[name] for name in ("<ctl>", "</s>", "<s>")} & set(encoding.tolist())
     x, y = tok.vocab["x"], tok.vocab["y"]
     assert tok.decode([x, tok.vocab["<ctl>"], y]) == "xy"
@@ -169,9 +170,7 @@ def test_case_B03(text: str) -> None:
         "unk_token": "<unk>",
         "byte_fallback": True,
     }
-    expected = [
-        ("a" if char == "a" else "<unk>", (at, at + 1)) for at, char in enumerate(text)
-    ]
+    expected = [("a" if char == "a" else "<unk>", (at, at + 1)) for at, char in enumerate(text)]
     assert pieces(load(model).encode(text)) == expected
 
 
@@ -193,7 +192,7 @@ def merged(ranks: dict[bytes, int], word: bytes) -> list[int]:
     """Merge the pair of lowest rank, the first of several, until none is left."""
     parts = [word[at : at + 1] for at in range(len(word))]
     while len(parts) > 1:
-        found = [ranks.get(a + b, -1) for a, b in zip(parts, parts[1:], strict=False)]
+        found = [ranks.get(a + b, -1) for a, b in itertools.pairwise(parts)]
         known = [(rank, at) for at, rank in enumerate(found) if rank >= 0]
         if not known:
             break
@@ -202,9 +201,7 @@ def merged(ranks: dict[bytes, int], word: bytes) -> list[int]:
     return [ranks[part] for part in parts]
 
 
-def test_case_B05(
-    shared: Path, cl100k: protok.Tokenizer, qwen3: protok.Tokenizer
-) -> None:
+def test_case_B05(shared: Path, cl100k: protok.Tokenizer, qwen3: protok.Tokenizer) -> None:
     """Merging in order of rank, against a naive loop over ten thousand words."""
     assert [ids(cl100k, text) for text in ("minimalist", " minimalist")] == [[93707, 380], [72770]]
     assert [ids(qwen3, text) for text in ("minimalist", " minimalist")] == [[92607, 380], [71670]]
@@ -215,7 +212,9 @@ def test_case_B05(
     for tok in (cl100k, qwen3):
         size = tok.vocab.size
         control = {token.id for token in tok.added_tokens}
-        ranks = {tok.vocab.bytes(id): id for id in range(size) if id not in control and held(tok, id)}
+        ranks = {
+            tok.vocab.bytes(id): id for id in range(size) if id not in control and held(tok, id)
+        }
         for text in [*words, *(f" {word}" for word in words)]:
             assert ids(tok, text) == merged(ranks, text.encode()), text
 
