@@ -25,21 +25,20 @@ import protok
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from differential.run import SHARED, corpus, random_text, shortest
+from differential.artifacts import HUGGING_FACE, RWKV, SENTENCEPIECE, TEKKEN, TOYS
+from differential.texts import SHARED, corpus, random_text, shortest
 
 ARTIFACTS = {
+    **{name: f"{name}/tokenizer.json" for name in HUGGING_FACE},
+    **{f"toy.{name}": f"toy/{name}.json" for name in TOYS},
+    **{f"sentencepiece.{name}": path for name, path in SENTENCEPIECE.items()},
     **{
-        name: f"{name}/tokenizer.json"
-        for name in (
-            "gpt2", "roberta-robbert-1k", "claude-old", "clip", "llama3.1", "qwen3", "deepseek-v3",
-            "gpt-oss", "gemma3", "mistral-v0.1",
-        )
+        f"gguf.{name}": f"gguf/ggml-vocab-{name}.gguf"
+        for name in ("llama-spm", "phi-3", "bert-bge", "falcon", "deepseek-coder")
     },
-    **{
-        f"toy.{name}": f"toy/{name}.json"
-        for name in ("flags_bytelevel", "bpe_bytefallback", "bpe_bytefallback_partial")
-    },
-}  # fmt: skip
+    "tekken": TEKKEN,
+    "rwkv": RWKV,
+}
 LONGEST = 400  # characters of a line: the reference path is naive
 SMALL_LINES = 300
 BATCH = 20_000  # texts at a time
@@ -50,7 +49,7 @@ class Paths:
     """The two paths of one artifact."""
 
     def __init__(self, path: Path) -> None:
-        self.tok = protok.Tokenizer({"tokenizer.json": path.read_bytes()})
+        self.tok = protok.load(path.read_bytes())
         self.special = [token.content for token in self.tok.added_tokens]
 
     def fast(self, text: str) -> list[Token]:

@@ -13,6 +13,7 @@ import pytest
 def test_small_sample(root: Path) -> None:
     pytest.importorskip("tokenizers")
     pytest.importorskip("tiktoken")
+    pytest.importorskip("sentencepiece")
     result = subprocess.run(
         [sys.executable, root / "tests/differential/run.py", "--small"],
         check=False,

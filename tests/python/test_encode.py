@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from small_artifacts import sentencepiece
 
 import protok
 
@@ -136,3 +137,24 @@ def test_what_the_chat_template_writes_is_a_control_token(gpt2_files: dict[str, 
     assert tok.encode("<think><table>you", special="parse").tolist() == [50257, 50258, 5832]
     alone = protok.Tokenizer({"tokenizer.json": files["tokenizer.json"]})
     assert alone.encode("<think>").tolist() == [50257]
+
+
+def test_unknown_text_is_shown_wherever_the_token_stands() -> None:
+    """Of a SentencePiece model, in windows, rows, pairs and plain data alike."""
+    tok = protok.load(sentencepiece(("\u2581", -2.0), ("x", -3.0), ("y", -3.0)))
+    text = "xzy qqx\U0001f408"
+    whole = tok.encode(text)
+    tokens = ["\u2581", "x", "z", "y", "\u2581", "qq", "x", "\U0001f408"]
+    assert whole.tokens == tokens
+    for side in ("left", "right"):
+        first = tok.encode(text, max_length=3, truncation=side)
+        windows = [first, *first.overflow]
+        if side == "left":
+            windows.reverse()
+        assert [token for window in windows for token in window.tokens] == tokens
+    pair = tok.encode("zx", text)
+    assert pair.tokens == ["\u2581", "z", "x", *tokens]
+    assert [row.tokens for row in tok.encode_batch(["y", text])] == [["\u2581", "y"], tokens]
+    assert protok.Encoding.from_dict(whole.to_dict(), tok).tokens == tokens
+    # The vocabulary has its name.
+    assert tok.vocab.token(whole[2]) == "<unk>"

@@ -96,6 +96,17 @@ impl Offsets {
         }
     }
 
+    /// The text that an unknown token is shown as, where it is not shown by its name.
+    #[must_use]
+    pub fn unknown(&self, encoding: &Encoding, at: usize) -> Option<&str> {
+        let part = encoding.parts.iter().find(|part| (part.start..part.end).contains(&at))?;
+        let Source::Text(text) = part.source else { return None };
+        let unknown = &self.texts[text].spans.unknown;
+        let place = part.first + at - part.start;
+        let found = unknown.binary_search_by_key(&place, |&(place, _)| place).ok()?;
+        Some(&unknown[found].1)
+    }
+
     /// The span of every token of the encoding.
     ///
     /// # Errors

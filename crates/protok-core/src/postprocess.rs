@@ -30,6 +30,9 @@ pub enum Item {
 pub struct Template {
     single: Vec<Item>,
     pair: Vec<Item>,
+    /// Whether the windows of a text that overflow have its number for a type id. In the
+    /// reference only the first window gets that of a `TemplateProcessing`.
+    numbered_overflow: bool,
 }
 
 impl Default for Template {
@@ -37,6 +40,7 @@ impl Default for Template {
         Self {
             single: vec![Item::Text { index: 0, type_id: 0 }],
             pair: vec![Item::Text { index: 0, type_id: 0 }, Item::Text { index: 1, type_id: 1 }],
+            numbered_overflow: false,
         }
     }
 }
@@ -59,6 +63,12 @@ impl Template {
     pub fn items(&self, texts: usize, add_special_tokens: bool) -> impl Iterator<Item = &Item> {
         let items = if texts == 2 { &self.pair } else { &self.single };
         items.iter().filter(move |item| add_special_tokens || matches!(item, Item::Text { .. }))
+    }
+
+    /// The type id of an overflowing window of a text, for which its item says `type_id`.
+    #[must_use]
+    pub fn overflow_type(&self, index: usize, type_id: u32) -> u32 {
+        if self.numbered_overflow { index as u32 } else { type_id }
     }
 
     /// The number of control tokens that are added to one text or two.
@@ -87,6 +97,7 @@ fn collect(spec: &spec::PostProcessor, found: &mut Option<Template>) -> Result<(
             Template {
                 single: vec![cls.clone(), a.clone(), sep.clone()],
                 pair: vec![cls, a, sep.clone(), sep.clone(), b, sep],
+                numbered_overflow: false,
             }
         }
         Spec::Bert(bert) => {
@@ -95,12 +106,14 @@ fn collect(spec: &spec::PostProcessor, found: &mut Option<Template>) -> Result<(
             Template {
                 single: vec![cls.clone(), a.clone(), sep.clone()],
                 pair: vec![cls, a, sep, b, token(bert.sep.1, 1)],
+                numbered_overflow: false,
             }
         }
         Spec::Template(template) => Template {
             single: expand(template, &template.single, false)
                 .map_err(|error| error.within("single"))?,
             pair: expand(template, &template.pair, true).map_err(|error| error.within("pair"))?,
+            numbered_overflow: true,
         },
     };
     if found.replace(template).is_some() {

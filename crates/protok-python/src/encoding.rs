@@ -196,11 +196,21 @@ impl Encoding {
     }
 
     /// Each token as the vocabulary spells it; one that is matched in the normalized text, as it
-    /// stands there.
+    /// stands there. Of a Unigram or SentencePiece model an unknown token is the text that it
+    /// stands for, as the model saw it.
     #[getter]
-    fn tokens(&self) -> Vec<String> {
-        let token = |&id| self.origin.pipeline.shown(id).map(std::borrow::Cow::into_owned);
-        self.inner.ids.iter().map(|id| token(id).unwrap_or_default()).collect()
+    fn tokens(&self) -> PyResult<Vec<String>> {
+        let pipeline = &self.origin.pipeline;
+        let ids = self.inner.ids.iter().enumerate();
+        ids.map(|(at, &id)| {
+            if pipeline.is_shown_as_text(id)
+                && let Some(text) = self.origin.offsets()?.unknown(&self.inner, at)
+            {
+                return Ok(text.to_owned());
+            }
+            Ok(pipeline.shown(id).map(std::borrow::Cow::into_owned).unwrap_or_default())
+        })
+        .collect()
     }
 
     /// The type id of each token, a `uint32` array of shape `(n,)`.
@@ -439,7 +449,7 @@ impl Encoding {
         dict.set_item("original", texts(Of::Original)?)?;
         dict.set_item("normalized", texts(Of::Normalized)?)?;
         dict.set_item("ids", self.inner.ids.as_slice())?;
-        dict.set_item("tokens", self.tokens())?;
+        dict.set_item("tokens", self.tokens()?)?;
         dict.set_item("spans", spans)?;
         dict.set_item("unit", unit)?;
         dict.set_item("of", of)?;

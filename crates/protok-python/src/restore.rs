@@ -139,9 +139,10 @@ fn fits(inner: &Inner, encoded: &[Vec<u32>], pipeline: &Pipeline) -> bool {
                 ids == [*id] && part.type_id == *type_id
             }
             (PartSource::Text(text), Item::Text { index, type_id }) => {
+                let types = [*type_id, pipeline.template().overflow_type(*index, *type_id)];
                 let kept = part.first.checked_add(ids.len()).map(|end| part.first..end);
                 text == *index
-                    && part.type_id == *type_id
+                    && types.contains(&part.type_id)
                     && kept.and_then(|kept| encoded[text].get(kept)).is_some_and(|it| it == ids)
             }
             _ => false,

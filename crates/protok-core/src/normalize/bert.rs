@@ -69,14 +69,7 @@ pub(super) fn space_ideographs(text: &str, edits: &mut Edits) {
 
 /// Drops non-spacing marks.
 pub(super) fn drop_nonspacing_marks(text: &str, edits: &mut Edits) {
-    if text.is_ascii() {
-        return;
-    }
-    for (start, c) in text.char_indices() {
-        if is_nonspacing_mark(c) {
-            edits.replace(start, start + c.len_utf8(), "");
-        }
-    }
+    super::drop_marks(text, is_nonspacing_mark, edits);
 }
 
 #[cfg(test)]

@@ -239,7 +239,7 @@ impl Pipeline {
         let lengths: Vec<usize> = ids.iter().map(Vec::len).collect();
         let add = options.add_special_tokens;
         let windows = truncation.windows(&lengths, self.template.added(ids.len(), add))?;
-        let mut result = self.fill(ids, &[windows[0][0], second(&windows, 0)], add);
+        let mut result = self.fill(ids, &[windows[0][0], second(&windows, 0)], [false; 2], add);
         // What overflows: every further window of the text that stands first in the template
         // with every window of the other, then its first window with the other's further ones.
         let first = self
@@ -257,17 +257,24 @@ impl Pipeline {
             .chain((1..minor_windows).map(|j| (0, j)));
         for (i, j) in places {
             let mut chosen = [(0, 0); 2];
-            chosen[major] = windows[major][i];
+            let mut further = [false; 2];
+            (chosen[major], further[major]) = (windows[major][i], i > 0);
             if ids.len() == 2 {
-                chosen[minor] = windows[minor][j];
+                (chosen[minor], further[minor]) = (windows[minor][j], j > 0);
             }
-            result.overflow.push(self.fill(ids, &chosen, add));
+            result.overflow.push(self.fill(ids, &chosen, further, add));
         }
         Ok(result)
     }
 
-    /// The template around a window of each text.
-    fn fill(&self, ids: &[Vec<u32>], windows: &[Window; 2], add: bool) -> Encoding {
+    /// The template around a window of each text: its first, or a `further` one.
+    fn fill(
+        &self,
+        ids: &[Vec<u32>],
+        windows: &[Window; 2],
+        further: [bool; 2],
+        add: bool,
+    ) -> Encoding {
         let mut filled = Encoding::default();
         for item in self.template.items(ids.len(), add) {
             let start = filled.ids.len();
@@ -279,7 +286,11 @@ impl Pipeline {
                 Item::Text { index, type_id } => {
                     let (from, to) = windows[*index];
                     filled.ids.extend_from_slice(&ids[*index][from..to]);
-                    (Source::Text(*index), *type_id, from)
+                    let type_id = match further[*index] {
+                        true => self.template.overflow_type(*index, *type_id),
+                        false => *type_id,
+                    };
+                    (Source::Text(*index), type_id, from)
                 }
             };
             filled.parts.push(Part { start, end: filled.ids.len(), source, type_id, first });

@@ -84,6 +84,8 @@ pub struct Pipeline {
     stray: Stray,
     template: Template,
     decoder: Decoder,
+    /// The unknown token, where an encoding shows the text that it stands for in its place.
+    shown_unknown: Option<u32>,
     cache_bytes: usize,
     /// Scratch memory of the model and of the plain model, which remember different tokens.
     idle: [Mutex<Vec<Scratch>>; 2],
@@ -113,9 +115,11 @@ impl Pipeline {
         };
         let model = compile(&FxHashSet::default())?;
         let mut banned = ids;
-        if let Some(unk) = model::unknown_token(&spec.model, &vocab) {
-            banned.remove(&unk);
+        let unknown = model::unknown_token(&spec.model, &vocab);
+        if let Some(unknown) = unknown {
+            banned.remove(&unknown);
         }
+        let shown_unknown = unknown.filter(|_| shows_unknown_text(&spec));
         let plain_model =
             if model.can_yield(&banned, &vocab) { Some(compile(&banned)?) } else { None };
         let bytes = pre_tokenizer.yields_bytes();
@@ -133,6 +137,7 @@ impl Pipeline {
             stray,
             template,
             decoder,
+            shown_unknown,
             cache_bytes: options.cache_bytes.unwrap_or(DEFAULT_CACHE_BYTES),
             idle: Default::default(),
             spec,
@@ -190,6 +195,12 @@ impl Pipeline {
     #[must_use]
     pub fn shown(&self, id: u32) -> Option<std::borrow::Cow<'_, str>> {
         self.added.decoded_form(id).map(Into::into).or_else(|| self.token(id))
+    }
+
+    /// Whether a token may be shown as a text that only [`Self::spans`] knows.
+    #[must_use]
+    pub fn is_shown_as_text(&self, id: u32) -> bool {
+        self.shown_unknown == Some(id)
     }
 
     /// The id of a token by its spelling, added tokens first.
@@ -288,6 +299,16 @@ fn control_tokens(spec: &Spec, options: &CompileOptions) -> Result<Vec<(u32, Con
     control.sort_by_key(|&(id, _)| id);
     control.dedup_by_key(|entry| entry.0);
     Ok(control)
+}
+
+/// Whether unknown text is shown as it stands, not by the name of the unknown token: SentencePiece
+/// does so, and the Unigram model of tokenizers.
+fn shows_unknown_text(spec: &Spec) -> bool {
+    match spec.semantics {
+        Semantics::SentencePiece => true,
+        Semantics::HuggingFace => matches!(spec.model, crate::spec::Model::Unigram(_)),
+        _ => false,
+    }
 }
 
 /// Whether a token can mark anything: a template also writes words and line ends, which some

@@ -10,6 +10,7 @@ use crate::model::{Model, Symbol};
 use crate::normalize::Ends;
 use crate::pretokenize::Beginning;
 use crate::text::alignment::Alignment;
+use crate::text::alphabet;
 use crate::text::utf8;
 
 use super::Pipeline;
@@ -38,6 +39,9 @@ pub struct Spans {
     pub normalized: Vec<u8>,
     /// How `normalized` came from the original.
     pub alignment: Alignment,
+    /// Unknown tokens that are shown as the text that they stand for: their places, rising, and
+    /// the text as the model saw it.
+    pub unknown: Vec<(usize, String)>,
 }
 
 /// What is known while a text is walked through.
@@ -72,6 +76,7 @@ impl Pipeline {
                         Some(symbols) => walk.symbols = symbols,
                         None => walk.encode(self.model_for(&options.special), self, piece)?,
                     }
+                    walk.show_unknown(self, piece);
                     let base = walk.spans.normalized.len();
                     for symbol in &walk.symbols {
                         walk.spans.tokens.push(TokenSpan {
@@ -149,6 +154,7 @@ impl Pipeline {
             let beginning = Beginning { head, goes_on: !ends.start && section.start == 0 };
             self.pre_tokenizer.for_each_placed_piece(part, beginning, |piece, place| {
                 walk.encode(model, self, piece)?;
+                walk.show_unknown(self, piece);
                 for symbol in &walk.symbols {
                     let (at, end) = place.span(symbol.start, symbol.end);
                     let (at, end) = (section.start + at, section.start + end);
@@ -180,6 +186,22 @@ impl Walk<'_> {
             Sink::Dropout(dropout) => {
                 self.symbols = encode_with_dropout(model, piece, &pipeline.vocab, dropout)?;
                 Ok(())
+            }
+        }
+    }
+
+    /// Keeps the text of the unknown tokens among `symbols`, where they are shown as it.
+    fn show_unknown(&mut self, pipeline: &Pipeline, piece: &[u8]) {
+        let Some(unknown) = pipeline.shown_unknown else { return };
+        let first = self.spans.tokens.len();
+        for (place, symbol) in self.symbols.iter().enumerate() {
+            if symbol.id == unknown {
+                let bytes = &piece[symbol.start..symbol.end];
+                let text = match pipeline.pre_tokenizer.yields_bytes() {
+                    true => alphabet::encode(bytes),
+                    false => String::from_utf8_lossy(bytes).into_owned(),
+                };
+                self.spans.unknown.push((first + place, text));
             }
         }
     }
