@@ -22,6 +22,7 @@ from protok.errors import (
 TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
 if TYPE_CHECKING:
     from protok._core import Batch, Encoding, __version__
+    from protok.inspection import Inspection
     from protok.spec import Spec
     from protok.tokenizer import Tokenizer, load
     from protok.trace import Trace
@@ -32,6 +33,7 @@ __all__ = [
     "Batch",
     "Encoding",
     "InputError",
+    "Inspection",
     "LimitError",
     "ProtokError",
     "Recipe",
@@ -52,6 +54,7 @@ __all__ = [
 _LAZY = {
     "Batch": "protok._core",
     "Encoding": "protok._core",
+    "Inspection": "protok.inspection",
     "Recipe": "protok.training",
     "Spec": "protok.spec",
     "Tokenizer": "protok.tokenizer",

@@ -15,7 +15,9 @@ PYTHON_LAYERS = {
     "remote": 1,
     "spec": 2,
     "sources": 2,
+    "baselines": 2,
     "trace": 2,
+    "inspection": 2,
     "tokenizer": 3,
     "training": 4,
     "cli": 9,
@@ -25,7 +27,7 @@ CLI_LAYERS = {
     "terminal": 0,
     "encode": 1,
     "decode": 1,
-    "inspect": 1,
+    "inspect": 2,
     "trace": 1,
     "count": 2,
     "app": 3,
@@ -54,6 +56,7 @@ RUST_LAYERS: dict[str, set[str]] = {
     "pipeline": ENCODE,
     "offsets": {"error", "text", "encoding", "pipeline"},
     "trace": ENCODE | {"pipeline"},
+    "inspect": ENCODE | {"pipeline"},
     "train": BELOW | STAGES | {"parallel"},
 }
 # Names that lib.rs re-exports, and the module each is from.

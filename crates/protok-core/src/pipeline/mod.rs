@@ -162,6 +162,24 @@ impl Pipeline {
         &self.template
     }
 
+    /// The normalizer.
+    #[must_use]
+    pub fn normalizer(&self) -> &Normalizer {
+        &self.normalizer
+    }
+
+    /// The pre-tokenizer.
+    #[must_use]
+    pub fn pre_tokenizer(&self) -> &PreTokenizer {
+        &self.pre_tokenizer
+    }
+
+    /// The model that reads control tokens in its own vocabulary as any others.
+    #[must_use]
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
     /// The engine of each regular expression, in order, for `inspect`.
     #[must_use]
     pub fn pattern_engines(&self) -> Vec<&'static str> {
@@ -216,7 +234,7 @@ impl Pipeline {
     }
 
     /// Whether any bytes can be encoded, not only text.
-    pub(super) fn reads_bytes(&self) -> bool {
+    pub(crate) fn reads_bytes(&self) -> bool {
         self.model.reads_bytes(self.pre_tokenizer.yields_bytes())
     }
 
