@@ -91,7 +91,8 @@ class Inspection:
     examples
         The text of a few tokens of each kind.
     longest
-        The token with the most bytes of text, and its id.
+        The token that covers the most text, added tokens and control tokens aside: its id, the
+        text, and the bytes of it.
     longest_indentation
         The most blanks in a row that are one token.
     contract
@@ -129,7 +130,7 @@ class Inspection:
     size: int
     kinds: Mapping[str, int]
     examples: Mapping[str, list[str]]
-    longest: tuple[int, str] | None
+    longest: tuple[int, str, int] | None
     longest_indentation: int
     contract: Contract
     unknown: tuple[int, str] | None
@@ -142,7 +143,7 @@ class Inspection:
     def of(cls, tok: _core.Tokenizer, threads: int | None = None) -> Inspection:
         """Inspect a tokenizer."""
         data = json.loads(tok.inspect_json(threads=threads))
-        contract = data["contract"]
+        contract, longest = data["contract"], data["longest"]
         control: dict[str, list[tuple[int, str]]] = {}
         for token in tok.control_tokens:
             control.setdefault(token.reason, []).append((token.id, token.content))
@@ -152,7 +153,7 @@ class Inspection:
             size=data["size"],
             kinds={entry["kind"]: entry["count"] for entry in data["kinds"]},
             examples={entry["kind"]: entry["examples"] for entry in data["kinds"]},
-            longest=_named(data["longest"]),
+            longest=longest and (longest["id"], longest["text"], longest["bytes"]),
             longest_indentation=data["longest_indentation"],
             contract=Contract(
                 verdict=contract["verdict"],

@@ -268,7 +268,7 @@ def _resolved(recipe: Recipe) -> Recipe:
             hint=f"Give one of bpe, {', '.join(baselines.COMPONENTS)}.",
             value=str(recipe.model),
         )
-    unread = _ONLY_BASELINES if recipe.model == "bpe" else _ONLY_BPE
+    unread: tuple[str, ...] = _ONLY_BASELINES if recipe.model == "bpe" else _ONLY_BPE
     if recipe.model == "byte":
         unread = (*_ONLY_BPE, *_ONLY_BASELINES, "unk_token", "min_frequency", "corpus")
     for field in fields(recipe):

@@ -126,9 +126,7 @@ def test_words_behind_other_components(tmp_path: Path) -> None:
 
 
 def test_words_from_a_list() -> None:
-    tok = protok.train(
-        protok.Recipe(model="word", tokens=("dog", "the", "cat"), unk_token="<unk>")
-    )
+    tok = protok.train(protok.Recipe(model="word", tokens=("dog", "the", "cat"), unk_token="<unk>"))
     assert tok.encode("the cat bit").tolist() == [1, 2, 3]
     front = protok.Recipe(model="word", tokens=("<unk>", "dog"), unk_token="<unk>")
     assert protok.train(front).encode("the dog").tolist() == [0, 1]
@@ -140,9 +138,7 @@ def test_words_from_a_list() -> None:
 
 
 def test_characters(tmp_path: Path) -> None:
-    tok = protok.train(
-        protok.Recipe(model="character", order="spelling", unk_token="<unk>"), [MAT]
-    )
+    tok = protok.train(protok.Recipe(model="character", order="spelling", unk_token="<unk>"), [MAT])
     assert list(tok.vocab) == [*" acdeghlmnorstw", "<unk>"]  # the 15 letters of the text
     encoding = tok.encode("the zoo")
     assert encoding.tokens == [*"the ", "<unk>", "o", "o"]
@@ -184,9 +180,7 @@ def test_bytes_with_the_ids_of_byt5(tmp_path: Path) -> None:
         "pair": [one, end, other, end],
         "special_tokens": {"</s>": {"id": "</s>", "ids": [1], "tokens": ["</s>"]}},
     }
-    tok = protok.train(
-        protok.Recipe(model="byte", special_tokens=BYT5, post_processor=template)
-    )
+    tok = protok.train(protok.Recipe(model="byte", special_tokens=BYT5, post_processor=template))
     assert tok.vocab.size == 259
     assert tok.encode("hé").tolist() == [104 + 3, 0xC3 + 3, 0xA9 + 3, 1]
     assert tok.encode("</s>", special="text").tolist() == [*(b + 3 for b in b"</s>"), 1]

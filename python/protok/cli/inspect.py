@@ -39,6 +39,17 @@ KINDS = {
     "control": "control",
     "unused": "unused",
 }
+# What a kind is where the vocabulary marks the ends of words.
+SUFFIXED = {**KINDS, "continuation": "prefixes, continuations", "character": "letters inside words"}
+# The options that matter, where a component has others for another stage.
+READ = {
+    ("pre_tokenizer", "ByteLevel"): {"add_prefix_space", "use_regex"},
+    ("post_processor", "ByteLevel"): {"trim_offsets"},
+    ("post_processor", "TemplateProcessing"): {"single", "pair"},
+    ("post_processor", "RobertaProcessing"): {"trim_offsets", "cls", "sep"},
+    ("decoder", "ByteLevel"): set[str](),
+    ("decoder", "Metaspace"): {"replacement", "prepend_scheme"},
+}
 ODDITIES = {
     "unreachable": "that the model never yields",
     "unseen": "that the stages before the model keep from it",
@@ -76,13 +87,11 @@ def run(
         )
         return
     console = Console(highlight=False)
-    rows = f"{inspection.size:,} × {width:,} {dtype}"
+    rows = f"{inspection.size:,} by {width:,} {dtype}"
     draw(console, source, inspection, tok.spec, f"{rows} = {_bytes(size)}")
 
 
-def draw(
-    console: Console, source: str, inspection: Inspection, spec: Spec, embedding: str
-) -> None:
+def draw(console: Console, source: str, inspection: Inspection, spec: Spec, embedding: str) -> None:
     """Draw the screen."""
     about = inspection.description
     room = console.width - NAME
@@ -115,7 +124,8 @@ def draw(
 def _source(about: dict[str, Any] | Any) -> Iterator[tuple[str, str]]:
     names = ", ".join(name for name, _ in about["sources"])
     yield "files", f"{names} ({about['format']}, semantics {about['semantics']})"
-    yield "unicode", ", ".join(f"{name} {version}" for name, version in about["unicode"])
+    versions = ((name, version.partition(".")[0]) for name, version in about["unicode"])
+    yield "unicode", ", ".join(f"{name} {version}" for name, version in versions)
     yield "fingerprint", about["fingerprint"]
 
 
@@ -130,10 +140,13 @@ def _stages(about: Any, spec: Spec, room: int) -> Iterator[tuple[str, Text | str
     for name, stage in spec.stages.items():
         parts = (stage.parts or (stage,)) if stage else ()
         label = name.replace("_", "-")
-        if not parts:
+        if not parts or parts[0].type == "Sequence":  # an empty one
             yield label, "none"
+            continue
         for part in parts:
-            text = _component(part)
+            text = _component(part, READ.get((name, part.type)))
+            if name == "model":
+                text += _learned(about["model"])
             if name == "pre_tokenizer" and _has_pattern(part) and engines:
                 text += f" [{engines.pop(0)}]"
             yield label, _clip(text, room, LINES)
@@ -144,18 +157,34 @@ def _has_pattern(component: Component) -> bool:
     return component.type in {"Split", "Digits"} or bool(component.options.get("use_regex"))
 
 
-def _component(component: Component) -> str:
-    """Spell a component with the options that are set."""
+def _learned(model: Any) -> str:
+    """Say how many merges there are, or what stands in for them."""
+    match model.get("merges"):
+        case {"pairs": pairs}:
+            return f", {pairs:,} merges"
+        case "by_rank":
+            return ", merged by rank"
+        case _:
+            return ""
+
+
+def _component(component: Component, read: set[str] | None = None) -> str:
+    """Spell a component with the options that are set, or those of them that are read."""
     if component.parts:
         return " → ".join(map(_component, component.parts))
     options = []
     for name, value in component.options.items():
-        if value is None or value is False or value == "":
+        unset = value is None or value is False or value in ("", [])
+        if unset or name == "semantics" or (read is not None and name not in read):
             continue
         if value is True:
             options.append(name)
         elif name.endswith("charsmap"):
             options.append(f"{name} of {_bytes(len(value) * 3 // 4)}")
+        elif name in {"cls", "sep"}:
+            options.append(f"{name}={value[0]} {value[1]}")
+        elif isinstance(value, list) and all(isinstance(item, str) for item in value):
+            options.append(f"{len(value)} {name}")
         else:
             shown = type(component)(component.type, {name: value})
             options.append(str(shown)[len(component.type) + 1 : -1])
@@ -164,8 +193,9 @@ def _component(component: Component) -> str:
 
 def _kinds(inspection: Inspection, width: int) -> Iterator[Text]:
     """Draw a bar for each kind, with as many examples as fit."""
+    ends = inspection.description["model"].get("end_of_word_suffix")
     for kind, count in inspection.kinds.items():
-        label = KINDS[kind]
+        label = (SUFFIXED if ends else KINDS)[kind]
         share = count / inspection.tokens
         filled = max(1, round(share * BAR))
         head = f"{label:<24}{count:>8,} {share:>6.1%} "
@@ -219,9 +249,8 @@ def _special(inspection: Inspection, room: int) -> Iterator[tuple[str, Text | st
 def _longest(inspection: Inspection, room: int) -> str:
     if inspection.longest is None:
         return "none"
-    id, token = inspection.longest
-    size = len(token.encode())
-    return f"{size} bytes as spelled: {_short(visible(token.encode()), room - 40)} ({id})"
+    id, text, size = inspection.longest
+    return f"token {id} covers {size} bytes: {_short(visible(text.encode()), room - 36)}"
 
 
 def _oddities(inspection: Inspection, room: int) -> Iterator[tuple[str, Text | str]]:
@@ -229,7 +258,7 @@ def _oddities(inspection: Inspection, room: int) -> Iterator[tuple[str, Text | s
     rows: list[tuple[str, str, Iterator[str]]] = []
     if holes := found["holes"]:
         missing = sum(last - first + 1 for first, last in holes)
-        runs = (f"{first}" if first == last else f"{first}–{last}" for first, last in holes)
+        runs = (f"{first}" if first == last else f"{first}-{last}" for first, last in holes)
         rows.append((f"{missing:,}", "ids without a token", runs))
     if duplicates := found["duplicates"]:
         groups = (
@@ -239,8 +268,8 @@ def _oddities(inspection: Inspection, room: int) -> Iterator[tuple[str, Text | s
         rows.append((f"{len(duplicates):,}", "duplicate spellings or ids", groups))
     for name, label in ODDITIES.items():
         if tokens := found[name]:
-            names = (f"{_short(visible(token.encode()), 24)} {id}" for id, token in tokens)
-            rows.append((f"{len(tokens):,}", label, names))
+            spelled = (f"{_short(visible(token.encode()), 24)} {id}" for id, token in tokens)
+            rows.append((f"{len(tokens):,}", label, spelled))
     if not rows:
         yield "none", Text("no holes, no duplicates, every entry can come out", style="green")
     for count, label, names in rows:

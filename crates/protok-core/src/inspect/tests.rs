@@ -133,10 +133,16 @@ fn byte_tokens_of_characters_that_have_a_token() {
 #[test]
 fn holes_duplicates_and_tokens_that_never_match() {
     let model = json!({"type": "BPE", "vocab": {"a": 0, "b": 3, "<x>": 4}, "merges": []});
-    let changes = json!({"added_tokens": [
-        added(4, "<x>", false), added(7, "<y>", true), added(8, "<y>", false),
-    ]});
-    let found = inspect(&artifact(model, &changes)).oddities;
+    let bytes = artifact(model, &json!({})).to_string().into_bytes();
+    let mut files = Files::default();
+    files.insert("tokenizer.json", &bytes);
+    let mut spec = formats::read(&files, &formats::Options::default()).unwrap().spec;
+    // The reader would give other ids to tokens that stand past the vocabulary.
+    for token in [added(4, "<x>", false), added(7, "<y>", true), added(8, "<y>", false)] {
+        spec.added_tokens.push(serde_json::from_value(token).unwrap());
+    }
+    let pipeline = Pipeline::compile(spec, &CompileOptions::default()).unwrap();
+    let found = pipeline.inspect(1).unwrap().oddities;
     assert_eq!(found.holes, [(1, 2), (5, 6)]);
     assert_eq!(names(&found.markup), ["<x>", "<y>"]);
     assert_eq!(names(&found.never_matched), ["<y>"]);
