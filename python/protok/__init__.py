@@ -23,6 +23,7 @@ TYPE_CHECKING = False  # as in typing, which takes longer to import than all of 
 if TYPE_CHECKING:
     from protok._core import Batch, Encoding, __version__
     from protok.conversion import convert
+    from protok.inspection import Inspection
     from protok.spec import Spec
     from protok.tokenizer import Tokenizer, load
     from protok.trace import Trace
@@ -33,6 +34,7 @@ __all__ = [
     "Batch",
     "Encoding",
     "InputError",
+    "Inspection",
     "LimitError",
     "ProtokError",
     "Recipe",
@@ -54,6 +56,7 @@ __all__ = [
 _LAZY = {
     "Batch": "protok._core",
     "Encoding": "protok._core",
+    "Inspection": "protok.inspection",
     "Recipe": "protok.training",
     "Spec": "protok.spec",
     "Tokenizer": "protok.tokenizer",

@@ -11,6 +11,7 @@ from protok import _core, saving, sources
 from protok.errors import ArtifactError
 
 if TYPE_CHECKING:
+    from protok.inspection import Inspection
     from protok.spec import Spec
     from protok.trace import Trace
 
@@ -109,6 +110,20 @@ class Tokenizer(_core.Tokenizer):
         return Trace.from_json(
             self.trace_json(text, add_special_tokens=add_special_tokens, special=special)
         )
+
+    def inspect(self, *, threads: int | None = None) -> Inspection:
+        """Look at the vocabulary by kind, at the round trip, and at what is odd.
+
+        Examples
+        --------
+        >>> import protok
+        >>> inspection = protok.load("protok:demo").inspect()
+        >>> inspection.tokens, inspection.kinds["control"]
+        (16384, 3)
+        """
+        from protok.inspection import Inspection  # noqa: PLC0415  (not needed to encode)
+
+        return Inspection.of(self, threads)
 
     def save(self, path: str | os.PathLike[str], format: str = "huggingface") -> None:
         """Write the tokenizer in a format whose own reader would read it the same.

@@ -15,12 +15,14 @@ PYTHON_LAYERS = {
     "remote": 1,
     "spec": 2,
     "sources": 2,
+    "baselines": 2,
     "trace": 2,
     "probes": 0,
     "saving": 3,
     "tokenizer": 4,
     "training": 5,
     "conversion": 5,
+    "inspection": 2,
     "cli": 9,
 }
 # Inside the command line: what the verbs share, the verbs, the app.
@@ -28,7 +30,7 @@ CLI_LAYERS = {
     "terminal": 0,
     "encode": 1,
     "decode": 1,
-    "inspect": 1,
+    "inspect": 2,
     "trace": 1,
     "convert": 1,
     "count": 2,
@@ -58,6 +60,7 @@ RUST_LAYERS: dict[str, set[str]] = {
     "pipeline": ENCODE,
     "offsets": {"error", "text", "encoding", "pipeline"},
     "trace": ENCODE | {"pipeline"},
+    "inspect": ENCODE | {"pipeline"},
     "train": BELOW | STAGES | {"parallel"},
 }
 # Names that lib.rs re-exports, and the module each is from.

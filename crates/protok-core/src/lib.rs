@@ -5,6 +5,7 @@ pub mod decode;
 pub mod encoding;
 pub mod error;
 pub mod formats;
+pub mod inspect;
 pub mod labels;
 pub mod model;
 pub mod normalize;

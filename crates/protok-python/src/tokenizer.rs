@@ -390,6 +390,15 @@ impl Tokenizer {
         py.detach(|| self.pipeline.differing_paths(&texts, &options.special, threads)).or_raise()
     }
 
+    /// The vocabulary by kind, the round trip, and what is odd, as JSON.
+    #[pyo3(signature = (*, threads=None))]
+    fn inspect_json(&self, py: Python<'_>, threads: Option<usize>) -> PyResult<String> {
+        let threads = thread_count(threads);
+        let inspection = py.detach(|| self.pipeline.inspect(threads)).or_raise()?;
+        serde_json::to_string(&inspection)
+            .map_err(|error| pyo3::exceptions::PyRuntimeError::new_err(error.to_string()))
+    }
+
     #[getter]
     fn fingerprint(&self) -> &str {
         &self.artifact.fingerprint

@@ -9,6 +9,7 @@ pub mod greedy;
 mod output;
 mod queue;
 pub mod random;
+pub mod reach;
 pub mod scratch;
 pub mod sentencepiece_bpe;
 pub mod sentencepiece_word;
@@ -126,11 +127,7 @@ impl Model {
         vocab: &Vocab,
         banned: &FxHashSet<u32>,
     ) -> Result<Self> {
-        let unit = match spec {
-            spec::Model::Bpe(bpe) if bpe.merges == Merges::ByRank => Unit::Byte,
-            _ if bytes => Unit::AlphabetByte,
-            _ => Unit::Character,
-        };
+        let unit = Self::unit(spec, bytes);
         Ok(match spec {
             spec::Model::Bpe(spec) => Self::Bpe(bpe::Bpe::compile(spec, unit, vocab, banned)?),
             spec::Model::WordPiece(spec) => {
@@ -159,6 +156,17 @@ impl Model {
             }
             spec::Model::Bytes(spec) => Self::Bytes(greedy::Bytes::compile(spec, banned)?),
         })
+    }
+
+    /// What a model reads at a time, where pieces are text or (`bytes`) any bytes.
+    #[must_use]
+    pub fn unit(spec: &spec::Model, bytes: bool) -> Unit {
+        match spec {
+            spec::Model::Bpe(bpe) if bpe.merges == Merges::ByRank => Unit::Byte,
+            spec::Model::Greedy(_) | spec::Model::Bytes(_) => Unit::Byte,
+            _ if bytes => Unit::AlphabetByte,
+            _ => Unit::Character,
+        }
     }
 
     /// Whether any bytes can be a piece, where the pre-tokenizer does or does not yield bytes.

@@ -7,7 +7,8 @@ use crate::text::alphabet;
 
 impl Unit {
     /// The bytes of a piece that a token covers; none if no piece can hold them.
-    pub(super) fn read(self, token: &[u8]) -> Option<Cow<'_, [u8]>> {
+    #[must_use]
+    pub fn read(self, token: &[u8]) -> Option<Cow<'_, [u8]>> {
         match self {
             Unit::Byte => Some(token.into()),
             Unit::Character => std::str::from_utf8(token).ok().map(|_| token.into()),

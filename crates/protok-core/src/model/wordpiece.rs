@@ -81,6 +81,27 @@ impl WordPiece {
         true
     }
 
+    /// Whether some piece yields `id`, which the vocabulary spells `token`: see
+    /// [`crate::model::reach`].
+    pub(super) fn reaches(&self, id: u32, token: &[u8], vocab: &Vocab) -> bool {
+        let Some(text) = self.unit.read(token) else { return false };
+        if self.first.get(&text) == Some(id) && !self.is_too_long(&text) {
+            return true;
+        }
+        let Some(text) = token.strip_prefix(self.prefix.as_slice()) else { return false };
+        let Some(text) = self.unit.read(text).filter(|text| self.rest.get(text) == Some(id)) else {
+            return false;
+        };
+        let mut piece = Vec::new();
+        vocab.iter().filter_map(|(_, head)| self.unit.read(head)).any(|head| {
+            piece.clear();
+            piece.extend_from_slice(&head);
+            piece.extend_from_slice(&text);
+            let stays = |(length, _)| length == head.len();
+            !self.is_too_long(&piece) && self.first.longest(&piece).is_some_and(stays)
+        })
+    }
+
     fn unknown(&self) -> Result<u32> {
         self.unk.ok_or_else(|| {
             Error::artifact("model.unk_token", "The unknown token is not in the vocabulary.")

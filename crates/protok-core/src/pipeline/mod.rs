@@ -174,6 +174,24 @@ impl Pipeline {
         &self.template
     }
 
+    /// The normalizer.
+    #[must_use]
+    pub fn normalizer(&self) -> &Normalizer {
+        &self.normalizer
+    }
+
+    /// The pre-tokenizer.
+    #[must_use]
+    pub fn pre_tokenizer(&self) -> &PreTokenizer {
+        &self.pre_tokenizer
+    }
+
+    /// The model that reads control tokens in its own vocabulary as any others.
+    #[must_use]
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
     /// The engine of each regular expression, in order, for `inspect`.
     #[must_use]
     pub fn pattern_engines(&self) -> Vec<&'static str> {
@@ -231,6 +249,11 @@ impl Pipeline {
     /// As there.
     pub fn decode_bytes(&self, ids: &[u32], options: DecodeOptions) -> Result<Vec<u8>> {
         self.decoder.decode_bytes(ids, &self.vocab, &self.added, options)
+    }
+
+    /// Whether any bytes can be encoded, not only text.
+    pub(crate) fn reads_bytes(&self) -> bool {
+        !matches!(self.stray, Stray::Refused)
     }
 
     /// The model that a policy calls for.

@@ -9,6 +9,7 @@ pub mod cache;
 pub mod dropout;
 pub mod merge;
 pub mod pairs;
+mod reach;
 pub mod reference;
 pub mod symbols;
 

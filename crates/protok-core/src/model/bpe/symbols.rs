@@ -192,6 +192,48 @@ impl Symbols {
         ids.iter().any(|&id| vocab.bytes(id).is_some_and(|t| decoded_length(t) <= 1 + affixes))
     }
 
+    /// The symbols that a token would be merged from: a list for each place in a piece where its
+    /// spelling can stand.
+    #[must_use]
+    pub fn of_token(&self, token: &[u8], vocab: &Vocab) -> Vec<Vec<u32>> {
+        let known = |&id: &u32| id != UNKNOWN;
+        if self.unit == Unit::Byte {
+            let symbols: Vec<u32> =
+                token.iter().map(|&byte| self.tables[0][byte as usize]).take_while(known).collect();
+            return if symbols.len() == token.len() { vec![symbols] } else { Vec::new() };
+        }
+        let Ok(text) = std::str::from_utf8(token) else { return Vec::new() };
+        let mut found = Vec::new();
+        for place in 0..4 {
+            let (starts, ends) = (place & AT_START != 0, place & AT_END != 0);
+            // Without a prefix or suffix places do not differ.
+            if (self.prefix.is_empty() && !starts) || (self.suffix.is_empty() && !ends) {
+                continue;
+            }
+            let stem = if starts { Some(text) } else { text.strip_prefix(&self.prefix) };
+            let stem = stem.and_then(|stem| match ends {
+                true => stem.strip_suffix(&self.suffix),
+                false => Some(stem),
+            });
+            let Some(stem) = stem.filter(|stem| !stem.is_empty()) else { continue };
+            let last = stem.chars().count() - 1;
+            let symbols: Option<Vec<u32>> = stem
+                .chars()
+                .enumerate()
+                .map(|(at, c)| {
+                    if self.unit == Unit::AlphabetByte {
+                        alphabet::char_to_byte(c)?;
+                    }
+                    let at_start = if at == 0 { place & AT_START } else { 0 };
+                    let at_end = if at == last { place & AT_END } else { 0 };
+                    self.look_up(c, at_start | at_end, vocab)
+                })
+                .collect();
+            found.extend(symbols);
+        }
+        found
+    }
+
     /// Appends the symbols of a piece to `out`, if the vocabulary knows all its units; else
     /// leaves `out` as it was and returns false.
     pub fn known(&self, piece: &[u8], out: &mut Vec<u32>) -> bool {
