@@ -38,17 +38,31 @@ soak: setup $(VENV)/.test
 		PROPTEST_RNG_SEED=$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ') cargo test --workspace \
 		&& $(BIN)/python -m pytest --examples 2000 || exit 1; done
 
-# Needs a nightly toolchain and cargo-fuzz; FUZZ_SECONDS for each target.
+# FUZZ_SECONDS for each target. libFuzzer with the coverage that the compiler's own passes count:
+# that takes a C++ compiler, and no other toolchain than the one that builds protok. An input that
+# breaks something, or takes more than 10 seconds or 2 GB, is kept in fuzz/artifacts.
 FUZZ_SECONDS ?= 60
+FUZZ_TARGETS ?= $(basename $(notdir $(wildcard fuzz/targets/*.rs)))
+FUZZ_HOST := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
+FUZZ_FLAGS := -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+	-Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
+	-Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares \
+	--cfg fuzzing -Clink-dead-code
 fuzz:
-	@test -d fuzz || { echo "make fuzz: there are no fuzz targets yet."; exit 1; }
-	@cargo +nightly fuzz --version >/dev/null 2>&1 || { \
-		echo "make fuzz needs a nightly toolchain and cargo-fuzz: cargo install cargo-fuzz"; exit 1; }
-	@for target in $$(cargo +nightly fuzz list); do \
-		cargo +nightly fuzz run "$$target" -- -max_total_time=$(FUZZ_SECONDS) || exit 1; done
+	@command -v c++ >/dev/null || { echo "make fuzz needs a C++ compiler called c++: install g++ or clang"; exit 1; }
+	RUSTFLAGS="$(FUZZ_FLAGS)" cargo build --package protok-fuzz --features libfuzzer --bins \
+		--profile fuzz --target $(FUZZ_HOST) --target-dir target/fuzz
+	@for target in $(FUZZ_TARGETS); do \
+		echo "fuzz: $$target"; \
+		mkdir -p fuzz/artifacts/$$target target/fuzz/corpus/$$target; \
+		target/fuzz/$(FUZZ_HOST)/fuzz/$$target -max_total_time=$(FUZZ_SECONDS) -timeout=10 \
+			-rss_limit_mb=2048 -max_len=16384 -print_final_stats=1 -verbosity=0 \
+			-artifact_prefix=fuzz/artifacts/$$target/ \
+			target/fuzz/corpus/$$target fuzz/corpus/$$target $$(ls -d fuzz/regressions/$$target 2>/dev/null) || exit 1; done
 
-bench: setup $(VENV)/.test
+bench: setup $(VENV)/.test $(VENV)/.bench
 	$(BIN)/python benchmarks/encode.py
+	$(BIN)/python benchmarks/worst_case.py
 
 # The reference of both languages: the crate's by rustdoc, the package's by its doctests.
 docs: setup $(VENV)/.test
@@ -74,6 +88,11 @@ $(VENV)/.tools: pyproject.toml
 
 $(VENV)/.built: $(VENV)/.tools $(RUST_SOURCES)
 	$(BIN)/maturin develop --release --quiet
+	@touch $@
+
+$(VENV)/.bench: $(VENV)/.tools
+	@$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["bench"], sep="\n")' > $(VENV)/requirements-bench.txt
+	$(BIN)/python -m pip install --quiet -r $(VENV)/requirements-bench.txt
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.tools

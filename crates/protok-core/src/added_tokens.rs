@@ -13,15 +13,22 @@
 
 mod longest_first;
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::normalize::Normalizer;
 use crate::spec::AddedToken;
 use crate::text::unicode::is_word;
+use crate::vocab::MAX_ID;
 
 use longest_first::LongestFirst;
+
+/// Longer tokens are refused: where one begins to match, so far is read ahead.
+const MAX_BYTES: usize = 1024;
+
+/// Tokens of more bytes than this in all take the smaller of the two automata.
+const SMALL: usize = 1 << 15;
 
 /// What to do where a text spells a control token.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -97,6 +104,7 @@ impl AddedTokens {
         control: &FxHashSet<u32>,
         normalizer: &Normalizer,
     ) -> Result<Self> {
+        tokens.iter().enumerate().try_for_each(|(place, token)| check_token(token, place))?;
         let tokens: Vec<AddedToken> =
             tokens.iter().filter(|token| !token.content.is_empty()).cloned().collect();
         let by_id: FxHashMap<u32, usize> =
@@ -109,7 +117,10 @@ impl AddedTokens {
                 continue;
             }
             if token.normalized {
-                let form = normalizer.apply(&token.content)?.into_owned();
+                let form = normalizer.apply(&token.content).map_err(|error| {
+                    Error::artifact(format!("added_tokens[{index}]"), error.to_string())
+                })?;
+                let form = form.into_owned();
                 if form != token.content {
                     normalized_forms.insert(token.id, form.clone());
                 }
@@ -254,6 +265,22 @@ impl AddedTokens {
     }
 }
 
+/// Refuses what would take memory or time out of proportion.
+fn check_token(token: &AddedToken, place: usize) -> Result<()> {
+    let bad =
+        |field: &str, what: String| Error::artifact(format!("added_tokens[{place}].{field}"), what);
+    if token.id > MAX_ID {
+        return Err(bad("id", format!("The id {} is too large.", token.id))
+            .hint(format!("Ids up to {MAX_ID} can be loaded."))
+            .value(token.id.to_string()));
+    }
+    if token.content.len() > MAX_BYTES {
+        return Err(bad("content", format!("The token has {} bytes.", token.content.len()))
+            .hint(format!("Added tokens of up to {MAX_BYTES} bytes can be loaded.")));
+    }
+    Ok(())
+}
+
 fn touches_word(text: &str, start: usize, end: usize) -> bool {
     text[..start].chars().next_back().is_some_and(is_word)
         || text[end..].chars().next().is_some_and(is_word)
@@ -292,8 +319,10 @@ impl Search {
         if patterns.is_empty() {
             return Ok(None);
         }
+        let bytes: usize = patterns.iter().map(|(text, _)| text.len()).sum();
         let automaton = AhoCorasick::builder()
             .match_kind(MatchKind::LeftmostLongest)
+            .kind((bytes > SMALL).then_some(AhoCorasickKind::ContiguousNFA))
             .build(patterns.iter().map(|(text, _)| text))
             .map_err(|error| {
                 Error::artifact("added_tokens", format!("They cannot be searched for: {error}."))

@@ -47,7 +47,7 @@ impl Error {
     pub fn new(kind: ErrorKind, what: impl Into<String>) -> Self {
         Self {
             kind,
-            what: what.into(),
+            what: shortened(what.into()),
             location: None,
             hint: None,
             position: None,
@@ -106,9 +106,19 @@ impl Error {
     /// Adds the offending value.
     #[must_use]
     pub fn value(mut self, value: impl Into<String>) -> Self {
-        self.value = Some(value.into().into_boxed_str());
+        self.value = Some(shortened(value.into()).into_boxed_str());
         self
     }
+}
+
+/// What a message may quote has any length in an artifact; a reader of the message has not.
+fn shortened(mut text: String) -> String {
+    const MOST: usize = 2000;
+    if text.len() > MOST {
+        text.truncate(text.floor_char_boundary(MOST));
+        text.push('…');
+    }
+    text
 }
 
 impl fmt::Display for Error {

@@ -131,9 +131,17 @@ fn text(index: usize, type_id: u32) -> Item {
     Item::Text { index, type_id }
 }
 
+/// So many tokens and texts may stand in a template, and a text so often.
+const MOST_ITEMS: usize = 4096;
+const MOST_TEXTS: usize = 16;
+
 fn expand(spec: &spec::TemplateProcessing, items: &[TemplateItem], two: bool) -> Result<Vec<Item>> {
     let mut expanded = Vec::new();
+    let mut texts = 0;
     for (at, item) in items.iter().enumerate() {
+        if texts > MOST_TEXTS || expanded.len() > MOST_ITEMS {
+            break;
+        }
         match item {
             TemplateItem::Sequence { id, type_id } => {
                 let index = usize::from(*id == SequenceName::B);
@@ -143,6 +151,7 @@ fn expand(spec: &spec::TemplateProcessing, items: &[TemplateItem], two: bool) ->
                         "The template for one text has a place for a second one.",
                     ));
                 }
+                texts += 1;
                 expanded.push(text(index, *type_id));
             }
             TemplateItem::SpecialToken { id, type_id } => {
@@ -153,9 +162,15 @@ fn expand(spec: &spec::TemplateProcessing, items: &[TemplateItem], two: bool) ->
                     )
                     .value(id.clone()));
                 };
-                expanded.extend(found.ids.iter().map(|&id| token(id, *type_id)));
+                let ids = found.ids.iter().take(MOST_ITEMS + 1);
+                expanded.extend(ids.map(|&id| token(id, *type_id)));
             }
         }
+    }
+    if texts > MOST_TEXTS || expanded.len() > MOST_ITEMS {
+        return Err(Error::artifact("", "The template is too long.").hint(format!(
+            "A template has at most {MOST_ITEMS} tokens, and {MOST_TEXTS} places for texts."
+        )));
     }
     Ok(expanded)
 }

@@ -2,10 +2,11 @@
 //!
 //! All token bytes stand in one arena. Ids may have holes, and two spellings may share an id.
 
-use std::hash::Hasher;
+use std::collections::{HashMap, HashSet};
+use std::hash::BuildHasher;
 
+use foldhash::fast::RandomState;
 use hashbrown::HashTable;
-use rustc_hash::FxHasher;
 
 use crate::error::{Error, Result};
 use crate::spec::TokenList;
@@ -14,6 +15,13 @@ use crate::spec::TokenList;
 pub const MAX_ID: u32 = (1 << 24) - 1;
 
 const HOLE: u32 = u32::MAX;
+
+/// A map whose keys an artifact chooses. The hash has a seed, so that no file can be made whose
+/// keys all collide; nothing depends on the order.
+pub(crate) type SeededMap<K, V> = HashMap<K, V, RandomState>;
+
+/// A set whose members an artifact chooses, see [`SeededMap`].
+pub(crate) type SeededSet<K> = HashSet<K, RandomState>;
 
 /// See the [module](self).
 #[derive(Debug, Default)]
@@ -24,6 +32,7 @@ pub struct Vocab {
     by_id: Vec<u32>,
     /// Entries by token.
     index: HashTable<u32>,
+    hasher: RandomState,
     len: usize,
 }
 
@@ -32,12 +41,6 @@ struct Entry {
     start: u32,
     end: u32,
     id: u32,
-}
-
-fn hash(token: &[u8]) -> u64 {
-    let mut hasher = FxHasher::default();
-    hasher.write(token);
-    hasher.finish()
 }
 
 impl Vocab {
@@ -74,6 +77,7 @@ impl Vocab {
         self.arena.extend_from_slice(token);
         self.entries.push(Entry { start, end, id });
         let (arena, entries) = (&self.arena, &self.entries);
+        let hash = |token: &[u8]| self.hasher.hash_one(token);
         let bytes = |entry: u32| {
             let entry = entries[entry as usize];
             &arena[entry.start as usize..entry.end as usize]
@@ -125,7 +129,7 @@ impl Vocab {
     /// The id of a token.
     #[must_use]
     pub fn id(&self, token: &[u8]) -> Option<u32> {
-        let found = self.index.find(hash(token), |&entry| {
+        let found = self.index.find(self.hasher.hash_one(token), |&entry| {
             let entry = self.entries[entry as usize];
             &self.arena[entry.start as usize..entry.end as usize] == token
         });

@@ -3,6 +3,7 @@
 use crate::added_tokens::AddedTokens;
 use crate::error::{Error, ErrorKind, Result};
 use crate::spec::{self, Semantics};
+use crate::text::edits::check_growth;
 use crate::vocab::Vocab;
 
 use super::llama_cpp;
@@ -64,6 +65,9 @@ enum Kind {
 
 const HOLE: (u32, u32) = (1, 0);
 
+/// So many steps may run one after the other.
+const MOST_STEPS: usize = 1024;
+
 impl Decoder {
     /// Compiles the decoder of a spec.
     ///
@@ -87,6 +91,11 @@ impl Decoder {
             Some(spec) => {
                 let mut steps = Vec::new();
                 add_steps(spec, semantics, &mut steps).map_err(|error| error.within("decoder"))?;
+                if steps.len() > MOST_STEPS {
+                    return Err(Error::artifact("decoder", "There are too many steps.")
+                        .hint(format!("At most {MOST_STEPS} can run one after the other."))
+                        .value(steps.len().to_string()));
+                }
                 Kind::Steps(steps)
             }
         };
@@ -154,8 +163,12 @@ impl Decoder {
         }
         match &self.kind {
             Kind::Steps(steps) => {
+                let length = |tokens: &[Vec<u8>]| tokens.iter().map(Vec::len).sum::<usize>();
+                // A blank may come before each token.
+                let original = length(&tokens) + tokens.len();
                 for step in steps {
-                    tokens = step.run(tokens, options.errors)?;
+                    tokens = step.run(tokens, options.errors, original)?;
+                    check_growth(original, length(&tokens))?;
                 }
                 Ok(tokens.concat())
             }

@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::pattern::Matcher;
 use crate::spec::{self, Semantics};
 use crate::text::alphabet;
+use crate::text::edits::{Edits, check_growth};
 
 use super::Errors;
 use super::clean_up::clean_up_token;
@@ -70,7 +71,13 @@ pub(super) fn add_steps(
 }
 
 impl Step {
-    pub(super) fn run(&self, mut tokens: Vec<Vec<u8>>, errors: Errors) -> Result<Vec<Vec<u8>>> {
+    /// Takes the step. All tokens together had `original` bytes before the first one.
+    pub(super) fn run(
+        &self,
+        mut tokens: Vec<Vec<u8>>,
+        errors: Errors,
+        original: usize,
+    ) -> Result<Vec<Vec<u8>>> {
         match self {
             Step::ByteLevel => {
                 let mut bytes: Vec<u8> =
@@ -90,8 +97,11 @@ impl Step {
                 }
             }
             Step::Replace { pattern, content } => {
+                let mut grown = 0;
                 for token in &mut tokens {
-                    map_text(token, |text| replace_all(text, pattern, content))?;
+                    map_text(token, |text| replace_all(text, pattern, content, original))?;
+                    grown += token.len();
+                    check_growth(original, grown)?;
                 }
             }
             Step::Strip { content, start, stop } => {
@@ -147,16 +157,11 @@ pub(super) fn map_text(token: &mut Vec<u8>, change: impl Fn(&str) -> Result<Stri
     Ok(())
 }
 
-fn replace_all(text: &str, pattern: &Matcher, content: &str) -> Result<String> {
-    let mut result = String::with_capacity(text.len());
-    let mut copied = 0;
-    pattern.for_each_match(text, |start, end| {
-        result.push_str(&text[copied..start]);
-        result.push_str(content);
-        copied = end;
-    })?;
-    result.push_str(&text[copied..]);
-    Ok(result)
+fn replace_all(text: &str, pattern: &Matcher, content: &str, original: usize) -> Result<String> {
+    let mut edits = Edits::bounded(original);
+    pattern.for_each_match(text, |start, end| edits.replace(start, end, content))?;
+    edits.check(original)?;
+    Ok(edits.apply(text))
 }
 
 fn strip(token: &mut Vec<u8>, content: char, start: usize, stop: usize) {

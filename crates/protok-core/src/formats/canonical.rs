@@ -15,7 +15,6 @@
 //! [`fingerprint`] is `sha256:` and the hash of the whole form, [`components`] has one hash for
 //! each component, so that a difference can be named.
 
-use rustc_hash::FxHashMap;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
@@ -23,6 +22,7 @@ use super::hash::{hex, sha256_hex};
 use super::tokenizer_json;
 use crate::error::{Error, Result};
 use crate::spec::{Merges, Model, PreTokenizer, Spec, TokenList};
+use crate::vocab::SeededMap;
 
 /// The version of the form described above; it changes when a fingerprint would.
 const VERSION: u32 = 1;
@@ -175,7 +175,7 @@ fn vocab(tokens: &TokenList, scores: Option<&[f64]>) -> Value {
 
 fn merges(merges: &Merges) -> Value {
     let Merges::Listed(pairs) = merges else { return json!("by_rank") };
-    let last: FxHashMap<(u32, u32), usize> =
+    let last: SeededMap<(u32, u32), usize> =
         pairs.iter().enumerate().map(|(at, pair)| (*pair, at)).collect();
     let mut hash = Sha256::new();
     for (at, pair) in pairs.iter().enumerate() {

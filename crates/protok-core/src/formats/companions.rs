@@ -4,14 +4,13 @@
 //! Nothing here changes a tokenizer. The tokenizer's own file is the authority; where
 //! `tokenizer_config.json` says something else, [`contradictions`] reports it.
 
-use rustc_hash::FxHashMap;
-
 use super::directory::Files;
 use super::node::{Cursor, Node};
 use crate::error::{Error, Result};
 use crate::spec::{
     AddedToken, Normalizer, PostProcessor, PreTokenizer, PrependScheme, Spec, TemplateItem,
 };
+use crate::vocab::{SeededMap, SeededSet};
 
 /// The file with the wrapper's settings.
 pub(super) const CONFIG: &str = "tokenizer_config.json";
@@ -51,9 +50,10 @@ fn content(cursor: &Cursor<'_>) -> Result<String> {
 
 /// The tokens of all roles in one file, the additional ones as `additional`.
 fn roles_of(root: &Cursor<'_>, roles: &mut Vec<(String, String)>) -> Result<()> {
-    let known: Vec<String> = roles.iter().map(|(role, _)| role.clone()).collect();
+    let mut seen: SeededSet<(String, String)> = roles.iter().cloned().collect();
+    let known: SeededSet<String> = roles.iter().map(|(role, _)| role.clone()).collect();
     for role in ROLES {
-        if known.iter().any(|name| name == role) {
+        if known.contains(*role) {
             continue;
         }
         if let Some(field) = root.present(&format!("{role}_token")) {
@@ -65,7 +65,7 @@ fn roles_of(root: &Cursor<'_>, roles: &mut Vec<(String, String)>) -> Result<()> 
         if field.is_array() {
             for item in field.items()? {
                 let role = ("additional".to_owned(), content(&item)?);
-                if !roles.contains(&role) {
+                if seen.insert(role.clone()) {
                     roles.push(role);
                 }
             }
@@ -74,7 +74,7 @@ fn roles_of(root: &Cursor<'_>, roles: &mut Vec<(String, String)>) -> Result<()> 
             for (key, item) in field.entries()? {
                 let name = key.strip_suffix("_token").unwrap_or(key);
                 let role = (name.to_owned(), content(&item)?);
-                if !roles.contains(&role) {
+                if seen.insert(role.clone()) {
                     roles.push(role);
                 }
             }
@@ -103,6 +103,12 @@ pub(super) fn roles_by_id(
 ) -> Result<()> {
     let Some(file) = Companion::read(files, "generation_config.json")? else { return Ok(()) };
     let root = file.root();
+    let mut seen: SeededSet<(String, String)> = roles.iter().cloned().collect();
+    // An added token names its id, else the first entry of the vocabulary.
+    let mut names: SeededMap<u32, &[u8]> = SeededMap::default();
+    for (id, name) in added_names(spec).chain(spec.model.tokens().iter().map(|(t, id)| (id, t))) {
+        names.entry(id).or_insert(name);
+    }
     for role in ["bos", "eos", "pad"] {
         let name = format!("{role}_token_id");
         let Some(field) = root.present(&name) else { continue };
@@ -115,22 +121,23 @@ pub(super) fn roles_by_id(
             ids.push((field.u32()?, field.path()));
         }
         for (id, path) in ids {
-            let added = spec.added_tokens.iter().find(|token| token.id == id);
-            let token = added.map(|token| token.content.clone()).or_else(|| {
-                let (bytes, _) = spec.model.tokens().iter().find(|(_, own)| *own == id)?;
-                std::str::from_utf8(bytes).ok().map(str::to_owned)
-            });
-            let Some(token) = token else {
+            let name = names.get(&id).and_then(|name| std::str::from_utf8(name).ok());
+            let Some(token) = name.map(str::to_owned) else {
                 notes.push(format!("{path}: no token has the id {id}"));
                 continue;
             };
             let role = (role.to_owned(), token);
-            if !roles.contains(&role) {
+            if seen.insert(role.clone()) {
                 roles.push(role);
             }
         }
     }
     Ok(())
+}
+
+/// The added tokens by id.
+fn added_names(spec: &Spec) -> impl Iterator<Item = (u32, &[u8])> {
+    spec.added_tokens.iter().map(|token| (token.id, token.content.as_bytes()))
 }
 
 /// The added tokens of `added_tokens.json` and `added_tokens_decoder`, for formats without any.
@@ -142,9 +149,11 @@ pub(super) fn added_tokens(files: &Files<'_>) -> Result<Vec<AddedToken>> {
         tokens = decoder_table(&table)?;
     }
     if let Some(file) = Companion::read(files, "added_tokens.json")? {
+        let mut known: SeededSet<String> =
+            tokens.iter().map(|token| token.content.clone()).collect();
         for (content, id) in file.root().entries()? {
             let id = id.u32()?;
-            if !tokens.iter().any(|token| token.content == content) {
+            if known.insert(content.to_owned()) {
                 tokens.push(AddedToken {
                     id,
                     content: content.to_owned(),
@@ -218,14 +227,19 @@ pub(super) fn chat_templates(
         } else {
             found.push(("default".to_owned(), field.string()?));
         }
+        let mut places: SeededMap<String, usize> =
+            templates.iter().zip(0..).map(|((key, _), place)| (key.clone(), place)).collect();
         for (key, template) in found {
-            match templates.iter().find(|(known, _)| *known == key) {
-                Some((_, known)) if *known != template => notes.push(format!(
+            match places.get(&key).map(|&place| &templates[place].1) {
+                Some(known) if *known != template => notes.push(format!(
                     "{name}.chat_template: differs from the template {key:?} in a file of its own, \
                      which is used"
                 )),
                 Some(_) => {}
-                None => templates.push((key, template)),
+                None => {
+                    places.insert(key.clone(), templates.len());
+                    templates.push((key, template));
+                }
             }
         }
     }
@@ -243,7 +257,7 @@ pub(super) fn contradictions(
     roles: &[(String, String)],
     notes: &mut Vec<String>,
 ) -> Result<()> {
-    let known: FxHashMap<&[u8], u32> = spec
+    let known: SeededMap<&[u8], u32> = spec
         .model
         .tokens()
         .iter()
@@ -257,8 +271,9 @@ pub(super) fn contradictions(
     let Some(file) = Companion::read(files, CONFIG)? else { return Ok(()) };
     let root = file.root();
     if let Some(table) = root.present("added_tokens_decoder") {
+        let own = OwnTokens::of(spec);
         for token in decoder_table(&table)? {
-            compare(&token, spec, notes);
+            own.compare(&token, notes);
         }
     }
     let flag = |name: &str| root.present(name).and_then(|field| field.bool().ok());
@@ -294,23 +309,40 @@ pub(super) fn contradictions(
     Ok(())
 }
 
-fn compare(token: &AddedToken, spec: &Spec, notes: &mut Vec<String>) {
-    let path = format!("{CONFIG}.added_tokens_decoder.{}", token.id);
-    let content = &token.content;
-    match spec.added_tokens.iter().find(|own| own.id == token.id) {
-        Some(own) if own == token => {}
-        Some(own) if own.content == *content => {
-            notes.push(format!("{path}: {content:?} has other flags than in the tokenizer"));
+/// The tokenizer's own added tokens, by id and by spelling.
+struct OwnTokens<'s> {
+    by_id: SeededMap<u32, &'s AddedToken>,
+    by_content: SeededMap<&'s str, &'s AddedToken>,
+}
+
+impl<'s> OwnTokens<'s> {
+    fn of(spec: &'s Spec) -> Self {
+        // Of several, the first counts.
+        let tokens = || spec.added_tokens.iter().rev();
+        Self {
+            by_id: tokens().map(|token| (token.id, token)).collect(),
+            by_content: tokens().map(|token| (token.content.as_str(), token)).collect(),
         }
-        Some(own) => {
-            notes.push(format!("{path}: {content:?}, but the tokenizer has {:?}", own.content));
-        }
-        None => match spec.added_tokens.iter().find(|own| own.content == *content) {
-            Some(own) => {
-                notes.push(format!("{path}: {content:?} has the id {} in the tokenizer", own.id))
+    }
+
+    fn compare(&self, token: &AddedToken, notes: &mut Vec<String>) {
+        let path = format!("{CONFIG}.added_tokens_decoder.{}", token.id);
+        let content = &token.content;
+        notes.push(match self.by_id.get(&token.id) {
+            Some(own) if *own == token => return,
+            Some(own) if own.content == *content => {
+                format!("{path}: {content:?} has other flags than in the tokenizer")
             }
-            None => notes.push(format!("{path}: {content:?} is not added by the tokenizer")),
-        },
+            Some(own) => {
+                format!("{path}: {content:?}, but the tokenizer has {:?}", own.content)
+            }
+            None => match self.by_content.get(content.as_str()) {
+                Some(own) => {
+                    format!("{path}: {content:?} has the id {} in the tokenizer", own.id)
+                }
+                None => format!("{path}: {content:?} is not added by the tokenizer"),
+            },
+        });
     }
 }
 

@@ -98,8 +98,10 @@ pub fn detect(name: &str, bytes: &[u8]) -> Result<Format> {
         // The head may end inside a character.
         Err(error) => error.error_len().is_none(),
     };
-    // Almost any text could be a list of words, but no list of words is called JSON.
-    let listed = name.ends_with(".txt") || all(|line| !line.contains(&b' '));
+    // Almost any text could be a list of words, but no list of words is called JSON, and what is
+    // left of a binary file that was cut off may be text by chance.
+    let is_word = |line: &[u8]| line.iter().all(|&byte| byte != b' ' && !byte.is_ascii_control());
+    let listed = name.ends_with(".txt") || all(is_word);
     if text && listed && !lines.is_empty() && !name.ends_with(".json") {
         return Ok(Format::VocabTxt);
     }

@@ -117,6 +117,11 @@ pub fn read(files: &Files<'_>, options: &Options) -> Result<Artifact> {
             continue;
         }
         match detect(name, bytes) {
+            // Its own reader says what is wrong with it.
+            Ok(Format::Config | Format::VocabJson) if name == "tokenizer.json" => {
+                found.push((name, Format::TokenizerJson));
+            }
+            Ok(Format::Config) if name == "vocab.json" => found.push((name, Format::VocabJson)),
             Ok(format) => found.push((name, format)),
             Err(error) => {
                 // A damaged main file must not make another one win.
@@ -277,7 +282,8 @@ fn nothing(found: &[(&str, Format)], first_error: Option<Error>) -> Error {
         }
         (None, Some(error)) => error,
         (None, None) => {
-            Error::artifact(CONFIG, "There is no tokenizer among these files.").hint(LOADABLE)
+            let name = found.first().map_or(CONFIG, |(name, _)| name);
+            Error::artifact(name, "There is no tokenizer among these files.").hint(LOADABLE)
         }
     }
 }

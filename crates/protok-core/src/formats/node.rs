@@ -139,9 +139,17 @@ impl fmt::Display for Place<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Place::Root(name) => f.write_str(name),
-            Place::Key(parent, key) => write!(f, "{parent}.{key}"),
+            Place::Key(parent, key) => write!(f, "{parent}.{}", shortened(key)),
             Place::Index(parent, index) => write!(f, "{parent}[{index}]"),
         }
+    }
+}
+
+/// A key as paths show it: files may have keys of any length.
+fn shortened(key: &str) -> std::borrow::Cow<'_, str> {
+    match key.char_indices().nth(100) {
+        Some((end, _)) => format!("{}…", &key[..end]).into(),
+        None => key.into(),
     }
 }
 
@@ -309,6 +317,7 @@ impl<'a> Cursor<'a> {
         let Node::Object(entries) = self.node else { return };
         for (key, _) in entries {
             if !known.contains(&key.as_str()) {
+                let key = shortened(key);
                 notes.push(format!("{}.{key}: unknown field, ignored", self.path()));
             }
         }

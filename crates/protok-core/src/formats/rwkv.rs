@@ -4,10 +4,9 @@
 //!
 //! Source: the tokenizer of rwkv 0.8.32.
 
-use rustc_hash::FxHashSet;
-
 use crate::error::{Error, Result};
 use crate::spec::{Decoder, Greedy, Model, Semantics, Spec, TokenList};
+use crate::vocab::SeededSet;
 
 /// Reads a vocabulary.
 ///
@@ -15,8 +14,8 @@ use crate::spec::{Decoder, Greedy, Model, Semantics, Spec, TokenList};
 /// An artifact error with the line.
 pub fn read(text: &str) -> Result<Spec> {
     let mut entries = Vec::new();
-    let mut seen: FxHashSet<Vec<u8>> = FxHashSet::default();
-    let mut ids = FxHashSet::default();
+    let mut seen: SeededSet<Vec<u8>> = SeededSet::default();
+    let mut ids = SeededSet::default();
     for (line, number) in text.lines().zip(1..) {
         let (id, token) = entry(line).map_err(|what| {
             Error::artifact(format!("line {number}"), format!("{what}."))

@@ -10,7 +10,6 @@
 use std::borrow::Cow;
 
 use base64::Engine as _;
-use rustc_hash::FxHashSet;
 use serde::Deserialize;
 
 use super::node::json_error;
@@ -19,7 +18,7 @@ use crate::spec::{
     AddedToken, Bpe, Decoder, Merges, Model, Pattern, PreTokenizer, Semantics, Spec, Split,
     SplitBehavior, TokenList,
 };
-use crate::vocab::MAX_ID;
+use crate::vocab::{MAX_ID, SeededSet};
 
 #[derive(Deserialize)]
 struct File<'a> {
@@ -157,7 +156,7 @@ pub fn read(text: &str) -> Result<Spec> {
 
 fn vocab(entries: &[Entry<'_>], reserved: u32) -> Result<TokenList> {
     let mut vocab = TokenList::with_capacity(entries.len(), entries.len() * 8);
-    let mut seen: FxHashSet<Vec<u8>> = FxHashSet::default();
+    let mut seen: SeededSet<Vec<u8>> = SeededSet::default();
     for (entry, place) in entries.iter().zip(0u32..) {
         let bad = |what: &str| Error::artifact(format!("vocab[{place}]"), what);
         if entry.rank != place {
@@ -184,7 +183,7 @@ fn special_tokens(names: Vec<String>, reserved: u32) -> Result<Vec<AddedToken>> 
     }
     let named = names.len() as u32;
     let all = names.into_iter().chain((named..reserved).map(|id| format!("<SPECIAL_{id}>")));
-    let mut seen: FxHashSet<String> = FxHashSet::default();
+    let mut seen: SeededSet<String> = SeededSet::default();
     all.zip(0u32..)
         .map(|(content, id)| {
             if content.is_empty() || !seen.insert(content.clone()) {

@@ -13,6 +13,7 @@ use crate::spec::{
     Spec, Split, SplitBehavior, TemplateItem, TemplateProcessing, TemplateToken, TokenList,
 };
 use crate::text::alphabet;
+use crate::vocab::SeededMap;
 
 /// The pipeline around the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -179,10 +180,15 @@ pub(super) fn numbered(
         token.id = index.get(token.content.as_bytes()).unwrap_or(u32::MAX);
         listed.push(token);
     }
+    let mut places: SeededMap<String, usize> =
+        listed.iter().zip(0..).map(|(token, place)| (token.content.clone(), place)).collect();
     for token in &companions.added_tokens {
-        match listed.iter_mut().find(|known| known.content == token.content) {
-            Some(known) => *known = token.clone(),
-            None => listed.push(token.clone()),
+        match places.get(&token.content) {
+            Some(&place) => listed[place] = token.clone(),
+            None => {
+                places.insert(token.content.clone(), listed.len());
+                listed.push(token.clone());
+            }
         }
     }
     listed.sort_by_key(|token| token.id);

@@ -5,8 +5,6 @@
 
 mod write;
 
-use rustc_hash::FxHashMap;
-
 use super::node::Cursor;
 use super::tokenizer_json::settle;
 use super::vocab_merges::{Companions, numbered, special};
@@ -16,6 +14,7 @@ use crate::spec::{
     SequenceName, Spec, TemplateItem, TemplateProcessing, TemplateToken, TokenList, WordPiece,
     WordPieceDecoder,
 };
+use crate::vocab::{SeededMap, SeededSet};
 
 pub use write::write;
 
@@ -78,10 +77,11 @@ pub fn read(text: &str, flags: Flags, companions: &Companions) -> Result<(Spec, 
     let lowercase = match flags.do_lower_case {
         Some(lowercase) => lowercase,
         None => {
+            let special: SeededSet<&str> =
+                listed.iter().map(|known| known.content.as_str()).collect();
             let cased = vocab.iter().find_map(|(token, _)| {
                 let token = std::str::from_utf8(token).ok()?;
-                let ordinary =
-                    !listed.iter().any(|known| known.content == token) && !token.starts_with('[');
+                let ordinary = !special.contains(token) && !token.starts_with('[');
                 (ordinary && token.chars().any(char::is_uppercase)).then(|| token.to_owned())
             });
             if let Some(token) = cased {
@@ -141,7 +141,7 @@ fn tokens(text: &str) -> Result<TokenList> {
     if lines.last() == Some(&"") {
         lines.pop();
     }
-    let last: FxHashMap<&str, usize> = lines.iter().copied().zip(0..).collect();
+    let last: SeededMap<&str, usize> = lines.iter().copied().zip(0..).collect();
     let mut vocab = TokenList::with_capacity(lines.len(), text.len());
     for (place, (token, id)) in lines.iter().zip(0u32..).enumerate() {
         if last.get(token) == Some(&place) {

@@ -8,6 +8,7 @@ use crate::model::Scratch;
 use crate::parallel::map_groups;
 use crate::pipeline::Pipeline;
 use crate::pipeline::encode::EncodeOptions;
+use crate::pretokenize::Beginning;
 
 use super::kinds::{Entries, Entry, Kind, is_markup, show};
 use super::spelling::{Spelling, Surface};
@@ -301,10 +302,11 @@ fn control_pieces(pipeline: &Pipeline) -> Result<Vec<Named>> {
         for probe in [name.to_string(), format!("a{name}"), format!("a {name} b")] {
             let normalized = pipeline.normalizer().apply(&probe)?;
             let mut ids = Vec::new();
-            let encoded =
-                pipeline.pre_tokenizer().for_each_piece(&normalized, normalized.len(), |piece| {
-                    model.encode(piece, vocab, &mut scratch, &mut ids)
-                });
+            let encoded = pipeline.pre_tokenizer().for_each_piece(
+                &normalized,
+                Beginning::of_text(normalized.len()),
+                |piece| model.encode(piece, vocab, &mut scratch, &mut ids),
+            );
             match encoded {
                 Err(error) if error.kind == ErrorKind::Limit => return Err(error),
                 // Without a token for the rest of the text the name may still have come out.

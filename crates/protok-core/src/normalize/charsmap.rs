@@ -18,6 +18,12 @@ use crate::error::{Error, Result};
 use crate::spec::Semantics;
 use crate::text::edits::Edits;
 
+/// Keys longer than this many bytes are refused: a look-up at each place may read so far.
+const MAX_KEY: usize = 1024;
+
+/// No unit of the trie.
+const NONE: u32 = u32::MAX;
+
 /// A compiled character map.
 #[derive(Debug)]
 pub(super) struct Charsmap {
@@ -100,7 +106,64 @@ impl Charsmap {
                 ));
             }
         }
-        Ok(())
+        let bad = |what: &str| {
+            Err(Error::artifact("precompiled_charsmap", what)
+                .hint("Copy the character map again from the SentencePiece model."))
+        };
+        match self.longest_key() {
+            None => bad("The character map's trie leads back into itself."),
+            Some(longest) if longest > MAX_KEY => {
+                bad("The character map has a key that is too long.")
+            }
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// The bytes of the longest key; none if the trie goes round in circles.
+    ///
+    /// The children of a node share a base, and a child names the byte that leads to it, so every
+    /// unit is the child of one base. From the root's base on, each base is walked once.
+    fn longest_key(&self) -> Option<usize> {
+        const OPEN: u32 = u32::MAX;
+        let bases = self.units.len().next_multiple_of(256);
+        let mut first = vec![NONE; bases];
+        let mut next = vec![NONE; self.units.len()];
+        for (at, unit) in self.units.iter().map(|&unit| Unit(unit)).enumerate() {
+            if !unit.is_value() && unit.label() != 0 {
+                let base = &mut first[at ^ unit.label() as usize];
+                next[at] = std::mem::replace(base, at as u32);
+            }
+        }
+        // The longest way from each base, counted from 1; 0 for one not seen yet.
+        let mut ways = vec![0u32; bases];
+        let child = |base: usize| first.get(base).copied().unwrap_or(NONE);
+        let root = Unit(*self.units.first()?).offset();
+        let mut stack = vec![(root, child(root), 0u32)];
+        let mut longest = 0;
+        while let Some((base, unit, way)) = stack.last_mut() {
+            let Some(&after) = next.get(*unit as usize) else {
+                longest = *way;
+                if let Some(known) = ways.get_mut(*base) {
+                    *known = longest + 1;
+                }
+                stack.pop();
+                if let Some((.., way)) = stack.last_mut() {
+                    *way = (*way).max(longest + 1);
+                }
+                continue;
+            };
+            let target = *unit as usize ^ Unit(self.units[*unit as usize]).offset();
+            *unit = after;
+            match ways.get(target).copied().unwrap_or(1) {
+                OPEN => return None,
+                0 => {
+                    ways[target] = OPEN;
+                    stack.push((target, child(target), 0));
+                }
+                known => *way = (*way).max(known),
+            }
+        }
+        Some(longest as usize)
     }
 
     /// Calls `found` with the length of each key that starts `key`, shortest first, and where its
@@ -305,6 +368,35 @@ mod tests {
             assert_eq!(run(&spm, text), longest, "{text:?}");
             assert_eq!(run(&hf, text), clusters, "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_trie_that_leads_back_or_on_for_ever_is_refused() {
+        let blob = |units: &[u32]| {
+            let mut blob = (units.len() as u32 * 4).to_le_bytes().to_vec();
+            blob.extend(units.iter().flat_map(|unit| unit.to_le_bytes()));
+            base64::engine::general_purpose::STANDARD.encode(blob)
+        };
+        let refused = |units: &[u32]| {
+            let error = Charsmap::compile(&blob(units), Semantics::SentencePiece).unwrap_err();
+            error.to_string()
+        };
+        // The child for `a` has its parent's base.
+        let mut units = vec![0u32; 256];
+        units[usize::from(b'a')] = u32::from(b'a') << 10 | u32::from(b'a');
+        assert!(refused(&units).contains("back into itself"));
+        // Two bases that lead to one another.
+        let mut units = vec![0u32; 512];
+        units[usize::from(b'a')] = (0x100 ^ u32::from(b'a')) << 10 | u32::from(b'a');
+        units[256 ^ usize::from(b'b')] = (0x100 ^ u32::from(b'b')) << 10 | u32::from(b'b');
+        assert!(refused(&units).contains("back into itself"));
+        // A chain of 1100 bases.
+        let mut units = vec![0u32; 1101 * 256];
+        for depth in 0..1100u32 {
+            let at = depth * 256 ^ u32::from(b'a');
+            units[at as usize] = (at ^ (depth + 1) * 256) << 10 | u32::from(b'a');
+        }
+        assert!(refused(&units).contains("too long"));
     }
 
     #[test]

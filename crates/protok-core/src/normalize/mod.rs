@@ -3,7 +3,8 @@
 //! Each step says what it changes as [`Edits`]; the fast path applies them to a string, the
 //! reference path to an [`AlignedText`]. A text that nothing changes is not copied.
 //! Everything here is linear in the text, but for the sorting of combining marks within one
-//! cluster. A step makes a text at most 18 times longer (NFKC of one Arabic ligature).
+//! cluster. A Unicode form makes a text at most 18 times longer (NFKC of one Arabic ligature); what
+//! an artifact replaces text by may be longer, up to the bound of [`crate::text::edits`].
 
 mod bert;
 mod charsmap;
@@ -14,17 +15,20 @@ mod sentencepiece;
 
 use std::borrow::Cow;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::pattern::Matcher;
 use crate::spec::{self, Semantics};
 use crate::text::aligned::AlignedText;
 use crate::text::alignment::Alignment;
 use crate::text::alphabet;
-use crate::text::edits::Edits;
+use crate::text::edits::{Edits, check_growth};
 
 use charsmap::Charsmap;
 pub use forms::Form;
 use sentencepiece::SentencePiece;
+
+/// So many steps may run one after the other.
+const MOST_STEPS: usize = 1024;
 
 /// Which ends of a stretch of text are ends of a text. Where bytes that are no text stand next to
 /// it, nothing is put there and nothing is trimmed.
@@ -82,6 +86,11 @@ impl Normalizer {
         if let Some(spec) = spec {
             add_steps(spec, semantics, &mut steps).map_err(|error| error.within("normalizer"))?;
         }
+        if steps.len() > MOST_STEPS {
+            return Err(Error::artifact("normalizer", "There are too many steps.")
+                .hint(format!("At most {MOST_STEPS} can run one after the other."))
+                .value(steps.len().to_string()));
+        }
         Ok(Self { steps })
     }
 
@@ -98,15 +107,16 @@ impl Normalizer {
     /// # Errors
     /// As [`Self::apply`].
     pub fn apply_between<'a>(&self, text: &'a str, ends: Ends) -> Result<Cow<'a, str>> {
+        let original = text.len();
         let mut text = Cow::Borrowed(text);
-        let mut edits = Edits::default();
+        let mut edits = Edits::bounded(original);
         for step in &self.steps {
-            edits.clear();
-            step.edits(&text, ends, &mut edits)?;
+            step.run(&text, original, ends, &mut edits)?;
             if !edits.is_empty() {
                 text = Cow::Owned(edits.apply(&text));
             }
         }
+        check_growth(original, text.len())?;
         Ok(text)
     }
 
@@ -119,17 +129,18 @@ impl Normalizer {
         text: &'a str,
         ends: Ends,
     ) -> Result<(Cow<'a, str>, Alignment)> {
+        let original = text.len();
         let mut text = Cow::Borrowed(text);
         let mut alignment = Alignment::default();
-        let mut edits = Edits::default();
+        let mut edits = Edits::bounded(original);
         for step in &self.steps {
-            edits.clear();
-            step.edits(&text, ends, &mut edits)?;
+            step.run(&text, original, ends, &mut edits)?;
             if !edits.is_empty() {
                 alignment = alignment.rewritten(&edits);
                 text = Cow::Owned(edits.apply(&text));
             }
         }
+        check_growth(original, text.len())?;
         Ok((text, alignment))
     }
 
@@ -143,16 +154,16 @@ impl Normalizer {
         text: &mut AlignedText,
         mut tell: impl FnMut(&'static str, &AlignedText),
     ) -> Result<()> {
-        let mut edits = Edits::default();
+        let original = text.text().len();
+        let mut edits = Edits::bounded(original);
         for step in &self.steps {
-            edits.clear();
-            step.edits(text.text(), Ends::BOTH, &mut edits)?;
+            step.run(text.text(), original, Ends::BOTH, &mut edits)?;
             if !edits.is_empty() {
                 text.apply(&edits);
                 tell(step.name(), text);
             }
         }
-        Ok(())
+        check_growth(original, text.text().len())
     }
 }
 
@@ -210,6 +221,14 @@ impl Step {
             Step::SentencePiece(_) => "SentencePiece",
             Step::LlamaCppWords(_) => "LlamaCppWords",
         }
+    }
+
+    /// What the step changes in a text that came from one of `original` bytes.
+    fn run(&self, text: &str, original: usize, ends: Ends, edits: &mut Edits) -> Result<()> {
+        check_growth(original, text.len())?;
+        edits.clear();
+        self.edits(text, ends, edits)?;
+        edits.check(original)
     }
 
     fn edits(&self, text: &str, ends: Ends, edits: &mut Edits) -> Result<()> {
@@ -332,7 +351,8 @@ mod tests {
         let accents = Spec::Sequence(vec![Spec::Nfd, Spec::StripAccents]);
         for spec in [accents, Spec::Bert(bert)] {
             let normalizer = Normalizer::compile(Some(&spec), Semantics::HuggingFace).unwrap();
-            let (text, alignment) = normalizer.apply_with_alignment("e\u{301}\u{323} é", Ends::BOTH).unwrap();
+            let (text, alignment) =
+                normalizer.apply_with_alignment("e\u{301}\u{323} é", Ends::BOTH).unwrap();
             assert_eq!(text, "e e");
             let spans = [0, 1, 2].map(|at| alignment.span(at..at + 1));
             assert_eq!(spans, [(0, 5), (5, 6), (6, 8)]);

@@ -7,7 +7,7 @@
 //!
 //! Source: the normalizer of SentencePiece 0.2.3.
 
-use aho_corasick::{AhoCorasick, Anchored, Input, MatchKind, StartKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, Anchored, Input, MatchKind, StartKind};
 
 use super::{Charsmap, Ends};
 use crate::error::{Error, Result};
@@ -15,6 +15,12 @@ use crate::spec::{self, Semantics};
 use crate::text::edits::Edits;
 
 const MARK: &str = "\u{2581}";
+
+/// Longer user-defined pieces are refused: at each place of a text so far is read ahead.
+const MAX_PROTECTED: usize = 1024;
+
+/// Pieces of more bytes than this in all take the smaller of the two automata.
+const SMALL: usize = 1 << 15;
 
 /// The compiled rules.
 #[derive(Debug)]
@@ -41,12 +47,18 @@ impl SentencePiece {
             None | Some("") => None,
             Some(encoded) => Some(Charsmap::compile(encoded, Semantics::SentencePiece)?),
         };
+        if spec.protected.iter().any(|piece| piece.len() > MAX_PROTECTED) {
+            return Err(Error::artifact("protected", "A user-defined piece is too long.")
+                .hint(format!("Such pieces may have {MAX_PROTECTED} bytes.")));
+        }
+        let bytes: usize = spec.protected.iter().map(String::len).sum();
         let pieces = spec.protected.iter().filter(|piece| !piece.is_empty());
         let protected = (!spec.protected.is_empty())
             .then(|| {
                 AhoCorasick::builder()
                     .match_kind(MatchKind::LeftmostLongest)
                     .start_kind(StartKind::Anchored)
+                    .kind((bytes > SMALL).then_some(AhoCorasickKind::ContiguousNFA))
                     .build(pieces)
             })
             .transpose()
@@ -102,6 +114,7 @@ impl SentencePiece {
         }
         let mut after_blank = self.remove_extra && ends.start;
         let mut scratch = String::new();
+        let mut grown = 0;
         while at < text.len() {
             let (length, mut new) = self.next(&text[at..]);
             if after_blank {
@@ -122,6 +135,10 @@ impl SentencePiece {
                 new = &scratch;
             }
             if text[at..end] != *new {
+                grown += new.len();
+                if edits.is_full(grown) {
+                    return;
+                }
                 chunks.push(Chunk { start: at, end, text: new.to_owned() });
             }
             at = end;

@@ -4,6 +4,8 @@
 //! and know POSIX names; they are read here. Those of `fancy-regex` are `regex-syntax`'s own, so
 //! only their end is looked for.
 
+use regex_syntax::hir::ClassUnicodeRange;
+
 use super::charset::{self, CharSet};
 use super::parse::{Parsed, Parser};
 
@@ -24,20 +26,22 @@ fn set(parser: &mut Parser<'_>, ignore_case: bool) -> Parsed<(CharSet, bool)> {
     parser.eat("[");
     let negated = parser.eat("^");
     let mut all: Option<CharSet> = None;
-    let mut part = CharSet::empty();
+    // Ranges are collected first: a set is sorted whenever something is added to it.
+    let mut part = Vec::new();
     let first = parser.at;
     loop {
         if parser.at > first && parser.eat("]") {
             break;
         }
         if parser.eat("&&") {
-            intersect(&mut all, std::mem::replace(&mut part, CharSet::empty()));
+            intersect(&mut all, CharSet::new(std::mem::take(&mut part)));
             continue;
         }
         let item = item(parser, ignore_case, start)?;
         let Item::Char(low) = item else {
             if let Item::Set(set) = item {
-                part.union(&set);
+                parser.charge(&set)?;
+                part.extend_from_slice(set.ranges());
             }
             if parser.text[parser.at..].starts_with('-')
                 && !parser.text[parser.at..].starts_with("-]")
@@ -53,7 +57,7 @@ fn set(parser: &mut Parser<'_>, ignore_case: bool) -> Parsed<(CharSet, bool)> {
             }
             parser.eat("-");
             match self::item(parser, ignore_case, start)? {
-                Item::Char(high) if low <= high => part.union(&charset::range(low, high)),
+                Item::Char(high) if low <= high => part.push(ClassUnicodeRange::new(low, high)),
                 _ => return Err(parser.stop("a range without an end")),
             }
             let rest = &parser.text[parser.at..];
@@ -61,10 +65,10 @@ fn set(parser: &mut Parser<'_>, ignore_case: bool) -> Parsed<(CharSet, bool)> {
                 return Err(parser.stop("a hyphen after a range"));
             }
         } else {
-            part.union(&charset::single(low));
+            part.push(ClassUnicodeRange::new(low, low));
         }
     }
-    intersect(&mut all, part);
+    intersect(&mut all, CharSet::new(part));
     parser.shallower();
     Ok((all.unwrap_or_else(CharSet::empty), negated))
 }

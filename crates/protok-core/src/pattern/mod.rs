@@ -1,14 +1,16 @@
 //! Regular expressions: what pre-tokenizers cut at, and what normalizers and decoders replace.
 //!
-//! A pattern travels `parse` -> `node` -> `nfa` -> `class_dfa` -> `scan`, or from `node` to
-//! `fallback` if it needs a backtracking engine. [`Matcher`] finds matches. Searching is linear in
-//! the text for every pattern on the `"dfa"` engine, and bounded on the other.
+//! A pattern travels `parse` -> `node` -> `nfa` -> `class_dfa` -> `scan`. If it needs a
+//! backtracking engine it goes from `node` to `memo`, or to `fallback` if that cannot read it.
+//! [`Matcher`] finds matches. Searching is linear in the text for every pattern on the `"dfa"` and
+//! `"memo"` engines, and backtracks so often at most on the other.
 
 mod bracket;
 mod charset;
 mod class_dfa;
 mod escape;
 mod fallback;
+mod memo;
 mod nfa;
 mod node;
 mod parse;

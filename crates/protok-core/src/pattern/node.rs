@@ -10,6 +10,13 @@ use super::charset::{self, CharSet};
 /// Patterns longer than this many bytes are refused.
 pub(super) const MAX_PATTERN: usize = 1 << 20;
 
+/// All sets of a pattern together have at most so many ranges: a set as short as `\w` has
+/// hundreds of them.
+pub(super) const MAX_RANGES: usize = 1 << 21;
+
+/// Patterns that are handed to `fancy-regex` as they are name at most so many sets.
+pub(super) const MAX_VERBATIM_SETS: usize = 512;
+
 /// Groups nested deeper than this are refused, so that recursion over a [`Node`] is bounded.
 pub(super) const MAX_DEPTH: usize = 200;
 

@@ -14,7 +14,7 @@
 use super::bracket;
 use super::charset::{self, CharSet};
 use super::escape::Escape;
-use super::node::{Assertion, MAX_DEPTH, MAX_PATTERN, Mode, Node};
+use super::node::{Assertion, MAX_DEPTH, MAX_PATTERN, MAX_RANGES, Mode, Node};
 
 /// Repeats beyond this many times are refused, as by Oniguruma.
 const MAX_REPEAT: u32 = 100_000;
@@ -48,6 +48,7 @@ pub(super) fn parse(pattern: &str, dialect: Dialect) -> Parsed<Node> {
         dialect,
         flags: Flags::default(),
         tail: Vec::new(),
+        ranges: 0,
     };
     if pattern.len() > MAX_PATTERN {
         return Err(parser.stop("too many bytes"));
@@ -75,6 +76,8 @@ pub(super) struct Parser<'p> {
     flags: Flags,
     /// The last case-insensitive literal characters in a row, in canonical spelling.
     tail: Vec<char>,
+    /// The ranges of all sets so far.
+    ranges: usize,
 }
 
 impl Parser<'_> {
@@ -231,7 +234,19 @@ impl Parser<'_> {
             c => return self.literal(c),
         };
         self.tail.clear();
+        if let Node::Class(set) = &node {
+            self.charge(set)?;
+        }
         Ok(node)
+    }
+
+    /// Counts the ranges of a set.
+    pub(super) fn charge(&mut self, set: &CharSet) -> Parsed<()> {
+        self.ranges += set.ranges().len();
+        if self.ranges > MAX_RANGES {
+            return Err(self.stop("too many sets"));
+        }
+        Ok(())
     }
 
     fn literal(&mut self, c: char) -> Parsed<Node> {

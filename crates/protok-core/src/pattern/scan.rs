@@ -17,7 +17,8 @@ use crate::spec::{Pattern, Semantics};
 
 use super::class_dfa::{ClassDfa, DEAD};
 use super::fallback::Backtracker;
-use super::node::MAX_PATTERN;
+use super::memo::{Memo, Memory};
+use super::node::{MAX_PATTERN, MAX_VERBATIM_SETS};
 use super::parse::{Dialect, parse};
 
 /// Reading in vain is free up to this many times the text, and this many bytes.
@@ -48,6 +49,7 @@ pub struct Matcher {
 #[derive(Debug)]
 enum Engine {
     Dfa(Box<ClassDfa>),
+    Memo(Box<Memo>),
     Backtracking(Box<Backtracker>),
     Literal(Box<memmem::Finder<'static>>),
 }
@@ -67,8 +69,16 @@ impl Matcher {
         let engine = match (parse(pattern, dialect), dialect) {
             (Ok(node), _) => match ClassDfa::new(&node) {
                 Ok(dfa) => Engine::Dfa(Box::new(dfa)),
-                Err(_) if dialect == Dialect::Fancy => backtracking(pattern)?,
-                Err(_) => Engine::Backtracking(Box::new(Backtracker::new(&node, pattern)?)),
+                Err(_) => {
+                    // What that engine refuses is refused, whoever runs it.
+                    let fallback = match dialect {
+                        Dialect::Fancy => backtracking(pattern)?,
+                        Dialect::Oniguruma => {
+                            Engine::Backtracking(Box::new(Backtracker::new(&node, pattern)?))
+                        }
+                    };
+                    Memo::new(&node).map_or(fallback, |memo| Engine::Memo(Box::new(memo)))
+                }
             },
             // The reference's own engine reads what the parser here does not.
             (Err(_), Dialect::Fancy) if pattern.len() <= MAX_PATTERN => backtracking(pattern)?,
@@ -102,11 +112,12 @@ impl Matcher {
         Matcher { engine: Engine::Literal(Box::new(finder)), source: shortened(text) }
     }
 
-    /// Which engine runs the pattern: `"dfa"`, `"backtracking"` or `"literal"`.
+    /// Which engine runs the pattern: `"dfa"`, `"memo"`, `"backtracking"` or `"literal"`.
     #[must_use]
     pub fn engine(&self) -> &'static str {
         match self.engine {
             Engine::Dfa(_) => "dfa",
+            Engine::Memo(_) => "memo",
             Engine::Backtracking(_) => "backtracking",
             Engine::Literal(_) => "literal",
         }
@@ -138,6 +149,7 @@ impl Matcher {
             overshoot: 0,
             dead_ends: None,
             begun: None,
+            memory: None,
         }
     }
 
@@ -155,6 +167,12 @@ impl Matcher {
 }
 
 fn backtracking(pattern: &str) -> Result<Engine> {
+    let sets = pattern.bytes().filter(|byte| matches!(byte, b'\\' | b'[')).count();
+    if sets > MAX_VERBATIM_SETS {
+        return Err(Error::artifact("Regex", "The pattern has too many sets.")
+            .hint(format!("At most {MAX_VERBATIM_SETS} can be searched for by backtracking."))
+            .value(shortened(pattern)));
+    }
     Ok(Engine::Backtracking(Box::new(Backtracker::verbatim(pattern)?)))
 }
 
@@ -181,6 +199,7 @@ pub struct Matches<'m, 't> {
     dead_ends: Option<DeadEnds>,
     /// Where the match at `at` has been begun already: its state, and the position to read on at.
     begun: Option<(usize, usize)>,
+    memory: Option<Memory>,
 }
 
 impl Matches<'_, '_> {
@@ -224,6 +243,13 @@ impl Matches<'_, '_> {
         let text = self.text;
         match &self.matcher.engine {
             Engine::Dfa(dfa) => self.find_dfa(dfa, from),
+            Engine::Memo(memo) => {
+                let memory = match self.memory.take() {
+                    Some(memory) => memory,
+                    None => memo.memory(text).ok_or_else(|| too_long(self.matcher))?,
+                };
+                Ok(memo.find(text, from, self.memory.insert(memory)))
+            }
             Engine::Backtracking(regex) => regex.find(text, from, &self.matcher.source),
             Engine::Literal(finder) => Ok(finder
                 .find(&text.as_bytes()[from..])
@@ -275,11 +301,8 @@ impl Matches<'_, '_> {
         let text = self.text.as_bytes();
         let mut dead_ends = match self.dead_ends.take() {
             Some(dead_ends) => dead_ends,
-            None => DeadEnds::new(dfa.idle_states(), text.len()).ok_or_else(|| {
-                Error::limit("A pattern needs too much memory on a text of this length.")
-                    .hint("Split the text into shorter ones, or use a pattern that looks less far ahead.")
-                    .value(self.matcher.source.clone())
-            })?,
+            None => DeadEnds::new(dfa.idle_states(), text.len())
+                .ok_or_else(|| too_long(self.matcher))?,
         };
         let mut state = dfa.start();
         let mut at = start;
@@ -303,6 +326,13 @@ impl Matches<'_, '_> {
         self.dead_ends = Some(dead_ends);
         Ok(())
     }
+}
+
+#[cold]
+fn too_long(matcher: &Matcher) -> Error {
+    Error::limit("A pattern needs too much memory on a text of this length.")
+        .hint("Split the text into shorter ones, or use a pattern that looks less far ahead.")
+        .value(matcher.source.clone())
 }
 
 /// How many bytes the character at a position has; one at the end of the text.

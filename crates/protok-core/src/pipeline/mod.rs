@@ -14,6 +14,7 @@ pub mod truncate;
 
 use std::sync::Mutex;
 
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use rustc_hash::FxHashSet;
 
 use crate::added_tokens::{AddedTokens, SpecialPolicy};
@@ -285,25 +286,20 @@ impl Pipeline {
 
 fn control_tokens(spec: &Spec, options: &CompileOptions) -> Result<Vec<(u32, ControlReason)>> {
     let mut control: Vec<(u32, ControlReason)> = match &options.control_tokens {
-        None => spec
-            .added_tokens
-            .iter()
-            .filter_map(|token| {
-                let written = || {
-                    is_mark(&token.content)
-                        && options
-                            .template_literals
-                            .iter()
-                            .any(|text| text.contains(&token.content))
-                };
-                let reason = match token.special {
-                    true => ControlReason::Special,
-                    false if written() => ControlReason::Template,
-                    false => return None,
-                };
-                Some((token.id, reason))
-            })
-            .collect(),
+        None => {
+            let written = written_by_templates(spec, options)?;
+            let tokens = spec.added_tokens.iter().enumerate();
+            tokens
+                .filter_map(|(place, token)| {
+                    let reason = match token.special {
+                        true => ControlReason::Special,
+                        false if written.contains(&place) => ControlReason::Template,
+                        false => return None,
+                    };
+                    Some((token.id, reason))
+                })
+                .collect()
+        }
         Some(names) => names
             .iter()
             .map(|name| {
@@ -332,6 +328,26 @@ fn shows_unknown_text(spec: &Spec) -> bool {
         Semantics::HuggingFace => matches!(spec.model, crate::spec::Model::Unigram(_)),
         _ => false,
     }
+}
+
+/// The places of the added tokens that the chat templates write.
+fn written_by_templates(spec: &Spec, options: &CompileOptions) -> Result<FxHashSet<usize>> {
+    let marks = spec.added_tokens.iter().enumerate();
+    let marks = marks.filter(|(_, token)| !token.special && is_mark(&token.content));
+    let marks: Vec<(usize, &str)> =
+        marks.map(|(place, token)| (place, token.content.as_str())).collect();
+    if marks.is_empty() || options.template_literals.is_empty() {
+        return Ok(FxHashSet::default());
+    }
+    let search = AhoCorasick::builder()
+        .kind(Some(AhoCorasickKind::ContiguousNFA))
+        .build(marks.iter().map(|(_, content)| content))
+        .map_err(|error| {
+            Error::artifact("added_tokens", format!("They cannot be searched for: {error}."))
+        })?;
+    let texts = options.template_literals.iter();
+    let found = texts.flat_map(|text| search.find_overlapping_iter(text));
+    Ok(found.map(|found| marks[found.pattern().as_usize()].0).collect())
 }
 
 /// Whether a token can mark anything: a template also writes words and line ends, which some

@@ -7,7 +7,7 @@
 //! memory that the longest piece bounds; the reference, [`PreTokenizer::pieces_aligned`], takes
 //! all pieces through one step after the other.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::spec::{self, Semantics};
 use crate::text::aligned::AlignedText;
 use crate::text::alignment::Alignment;
@@ -18,6 +18,12 @@ use super::Splitter;
 use super::cut::Cut;
 pub use super::rewrite::Place;
 use super::rewrite::{Mark, head_after, spelled_length};
+
+/// So many steps may follow one another: the fast path goes down one level for each.
+const MOST_STEPS: usize = 256;
+
+/// So often the byte alphabet may be written out: each time may double the text.
+const MOST_SPELLED: usize = 4;
 
 /// See the [module](self).
 #[derive(Debug, Default)]
@@ -105,6 +111,17 @@ impl PreTokenizer {
         if matches!(semantics, Semantics::Tiktoken | Semantics::Mistral) {
             compiled.spell();
             compiled.bytes = Some(ByteLevel { add_prefix_space: false, cut: None });
+        }
+        let spelled = compiled.steps.iter().filter(|step| matches!(step, Step::Spell(_))).count();
+        for (count, most, what) in [
+            (compiled.steps.len(), MOST_STEPS, "There are too many steps."),
+            (spelled, MOST_SPELLED, "The byte alphabet is written out too often."),
+        ] {
+            if count > most {
+                return Err(Error::artifact("pre_tokenizer", what)
+                    .hint(format!("At most {most} can run one after the other."))
+                    .value(count.to_string()));
+            }
         }
         Ok(compiled)
     }

@@ -1,4 +1,34 @@
 //! A rewriting of a text as a list of replacements, in order.
+//!
+//! Artifacts are untrusted: sixty steps that each double a text would fill any memory. So a text
+//! may grow to so many times its length and no further, see [`most_bytes`].
+
+use crate::error::{Error, Result};
+
+/// How many times longer a text may become, and the bytes that a short one may gain besides.
+const MOST_TIMES: usize = 64;
+const MOST_BESIDES: usize = 1 << 20;
+
+/// The most bytes that rewriting makes of a text of so many bytes.
+#[must_use]
+pub fn most_bytes(original: usize) -> usize {
+    original.saturating_mul(MOST_TIMES).saturating_add(MOST_BESIDES)
+}
+
+/// Refuses what became longer than [`most_bytes`] of the original allows.
+///
+/// # Errors
+/// [`crate::ErrorKind::Limit`].
+pub fn check_growth(original: usize, grown: usize) -> Result<()> {
+    if grown <= most_bytes(original) {
+        return Ok(());
+    }
+    Err(Error::limit(format!(
+        "A text of {original} bytes becomes longer than {} bytes.",
+        most_bytes(original)
+    ))
+    .hint("The tokenizer's rules for replacing text make it grow without measure."))
+}
 
 /// Replacements of disjoint ranges of a text, from left to right.
 ///
@@ -8,6 +38,9 @@
 pub struct Edits {
     items: Vec<Edit>,
     arena: String,
+    /// The most bytes of new text, and whether they were exceeded.
+    most: Option<usize>,
+    exceeded: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,10 +51,31 @@ struct Edit {
 }
 
 impl Edits {
+    /// No edits yet, and room for what a text of so many bytes may become.
+    #[must_use]
+    pub fn bounded(original: usize) -> Self {
+        Self { most: Some(most_bytes(original)), ..Self::default() }
+    }
+
     /// Forgets all edits, keeping the memory.
     pub fn clear(&mut self) {
         self.items.clear();
         self.arena.clear();
+        self.exceeded = false;
+    }
+
+    /// Whether there is no room for so many more bytes; then no edit is taken any more.
+    pub fn is_full(&mut self, more: usize) -> bool {
+        self.exceeded |= self.most.is_some_and(|most| self.arena.len().saturating_add(more) > most);
+        self.exceeded
+    }
+
+    /// Refuses edits that did not find room.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Limit`].
+    pub fn check(&self, original: usize) -> Result<()> {
+        if self.exceeded { check_growth(original, usize::MAX) } else { Ok(()) }
     }
 
     /// Whether nothing changes.
@@ -32,6 +86,9 @@ impl Edits {
 
     /// Replaces bytes `start..end` of the text by `text`. Must not lie before earlier edits.
     pub fn replace(&mut self, start: usize, end: usize, text: &str) {
+        if self.is_full(text.len()) {
+            return;
+        }
         self.arena.push_str(text);
         self.close(start, end);
     }
@@ -43,6 +100,9 @@ impl Edits {
         end: usize,
         chars: impl IntoIterator<Item = char>,
     ) {
+        if self.is_full(0) {
+            return;
+        }
         self.arena.extend(chars);
         self.close(start, end);
     }

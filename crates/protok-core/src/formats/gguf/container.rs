@@ -3,9 +3,8 @@
 //! Everything is a view into the file, and every length is checked against what is left of it, so
 //! that a file takes memory in proportion to the pairs that it really has.
 
-use rustc_hash::FxHashMap;
-
 use crate::error::{Error, Result};
+use crate::vocab::SeededMap;
 
 /// Types of values, as the format numbers them.
 const BOOL: u32 = 7;
@@ -15,7 +14,7 @@ const ARRAY: u32 = 9;
 /// The pairs of a file.
 #[derive(Debug)]
 pub(super) struct Metadata<'a> {
-    values: FxHashMap<&'a str, Value<'a>>,
+    values: SeededMap<&'a str, Value<'a>>,
 }
 
 /// A value: its bytes, not decoded yet.
@@ -128,7 +127,7 @@ impl<'a> Metadata<'a> {
         }
         let _tensors = reader.u64()?;
         let pairs = reader.u64()?;
-        let mut values = FxHashMap::default();
+        let mut values = SeededMap::default();
         for _ in 0..pairs {
             let at = reader.length - reader.rest.len();
             let key = std::str::from_utf8(reader.string()?)

@@ -12,10 +12,9 @@ mod pre;
 mod spec;
 mod special;
 
-use rustc_hash::FxHashMap;
-
 use crate::error::{Error, Result};
 use crate::spec::{PieceKind, Spec};
+use crate::vocab::SeededMap;
 
 use container::Metadata;
 
@@ -69,7 +68,7 @@ pub fn read(bytes: &[u8]) -> Result<Loaded> {
         let text = std::str::from_utf8(token).map_err(|_| bad(id, "The token is not UTF-8."))?;
         tokens.push(if text.is_empty() { format!("[EMPTY_{id}]") } else { text.to_owned() });
     }
-    let mut ids: FxHashMap<&str, u32> = FxHashMap::default();
+    let mut ids: SeededMap<&str, u32> = SeededMap::default();
     for (token, id) in tokens.iter().zip(0u32..) {
         if ids.insert(token, id).is_some() {
             return Err(bad(id as usize, "The token is there twice.").value(token.clone()));

@@ -1,7 +1,5 @@
 //! The Spec of each kind of tokenizer that llama.cpp has.
 
-use rustc_hash::{FxHashMap, FxHashSet};
-
 use super::{Header, pre, special};
 use crate::error::{Error, Result};
 use crate::formats::{rwkv, vocab_txt};
@@ -11,6 +9,7 @@ use crate::spec::{
     SentencePieceBpe, SequenceName, Spec, Split, SplitBehavior, TemplateItem, TemplateProcessing,
     TemplateToken, TokenList, WordPiece,
 };
+use crate::vocab::{SeededMap, SeededSet};
 
 const TOKENS: &str = "tokenizer.ggml.tokens";
 
@@ -21,7 +20,7 @@ const TOKENS: &str = "tokenizer.ggml.tokens";
 pub(super) fn assemble(
     header: &Header<'_>,
     tokens: &[String],
-    ids: &FxHashMap<&str, u32>,
+    ids: &SeededMap<&str, u32>,
     kinds: &[PieceKind],
 ) -> Result<Spec> {
     let parts = Parts { header, tokens, ids, kinds };
@@ -42,7 +41,7 @@ pub(super) fn assemble(
 struct Parts<'p> {
     header: &'p Header<'p>,
     tokens: &'p [String],
-    ids: &'p FxHashMap<&'p str, u32>,
+    ids: &'p SeededMap<&'p str, u32>,
     kinds: &'p [PieceKind],
 }
 
@@ -280,7 +279,7 @@ impl Parts<'_> {
             Error::artifact(KEY, "The file has no merges, which this tokenizer needs.")
         })?;
         let mut merges = Vec::with_capacity(list.len());
-        let mut seen = FxHashSet::default();
+        let mut seen = SeededSet::default();
         let mut joined = String::new();
         for (place, merge) in list.iter().enumerate() {
             let bad = |what: &str| Error::artifact(format!("{KEY}[{place}]"), what);
@@ -308,7 +307,7 @@ impl Parts<'_> {
     /// RWKV: the longest token again and again.
     fn rwkv(&self) -> Result<Spec> {
         let tokens: Vec<Vec<u8>> = self.tokens.iter().map(|token| rwkv_bytes(token)).collect();
-        let single: FxHashSet<u8> =
+        let single: SeededSet<u8> =
             tokens.iter().filter(|token| token.len() == 1).map(|token| token[0]).collect();
         if single.len() < 256 {
             return Err(Error::artifact(TOKENS, "The vocabulary does not have every byte.")

@@ -1,10 +1,12 @@
 //! What each token of a GGUF vocabulary is for, after llama.cpp's corrections by spelling.
 
-use rustc_hash::FxHashMap;
-
 use super::Header;
 use crate::error::{Error, Result};
 use crate::spec::{AddedToken, PieceKind};
+use crate::vocab::SeededMap;
+
+/// Longer tokens are not looked for.
+const MOST_BYTES: usize = 1024;
 
 const TYPES: &str = "tokenizer.ggml.token_type";
 
@@ -91,7 +93,7 @@ const INFILLING: &[(&[&str], &[&str])] = &[
 pub(super) fn kinds(
     header: &Header<'_>,
     tokens: &[String],
-    ids: &FxHashMap<&str, u32>,
+    ids: &SeededMap<&str, u32>,
 ) -> Result<Vec<PieceKind>> {
     let mut kinds = match header.metadata.integers(TYPES)? {
         None => vec![PieceKind::Normal; tokens.len()],
@@ -206,8 +208,14 @@ pub(super) fn added_tokens(
 /// llama.cpp looks for the longest token in the whole text, then for the next. Of two that are
 /// as long, either may come first, which matters if one may start inside the other.
 fn check_overlaps(added: &[AddedToken]) -> Result<()> {
+    if let Some(token) = added.iter().find(|token| token.content.len() > MOST_BYTES) {
+        return Err(Error::artifact(
+            format!("tokenizer.ggml.tokens[{}]", token.id),
+            format!("The token is looked for in texts, but has more than {MOST_BYTES} bytes."),
+        ));
+    }
     // The starts of tokens of each length: a token that has it, and another one.
-    let mut starts: FxHashMap<(usize, &str), (&str, Option<&str>)> = FxHashMap::default();
+    let mut starts: SeededMap<(usize, &str), (&str, Option<&str>)> = SeededMap::default();
     let parts = |text: &'_ str| text.char_indices().skip(1).map(|(at, _)| at).collect::<Vec<_>>();
     for token in added {
         let text = token.content.as_str();

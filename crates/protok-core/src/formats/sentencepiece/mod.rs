@@ -11,15 +11,14 @@ mod from_hugging_face;
 mod proto;
 mod write;
 
-use base64::Engine as _;
-use prost::Message as _;
-use rustc_hash::FxHashSet;
-
 use crate::error::{Error, Result};
 use crate::spec::{
     Decoder, Model, Normalizer, PieceKind, Semantics, SentencePieceBpe, SentencePieceDecoder,
     SentencePieceNormalizer, SentencePieceWord, Spec, TokenList, Unigram, WordUnit,
 };
+use crate::vocab::SeededSet;
+use base64::Engine as _;
+use prost::Message as _;
 
 use proto::{ModelProto, NormalizerSpec, TrainerSpec};
 pub use write::write;
@@ -123,7 +122,7 @@ impl Pieces {
         let count = model.pieces.len();
         let mut list = TokenList::with_capacity(count, count * 8);
         let mut kinds = Vec::with_capacity(count);
-        let mut known: FxHashSet<&str> = FxHashSet::default();
+        let mut known: SeededSet<&str> = SeededSet::default();
         let mut unk_id = None;
         let mut bytes = [false; 256];
         for (piece, id) in model.pieces.iter().zip(0u32..) {

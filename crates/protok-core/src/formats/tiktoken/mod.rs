@@ -7,7 +7,6 @@
 
 mod named;
 
-use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::json;
 
 use crate::error::{Error, Result};
@@ -18,6 +17,7 @@ use crate::spec::{
     AddedToken, Bpe, Decoder, Merges, Model, Pattern, PreTokenizer, Semantics, Spec, Split,
     SplitBehavior, TokenList,
 };
+use crate::vocab::{SeededMap, SeededSet};
 
 pub use named::{NamedEncoding, identify, named, names};
 
@@ -31,7 +31,7 @@ pub use named::{NamedEncoding, identify, named, names};
 /// An artifact error with the line.
 pub fn read_ranks(bytes: &[u8]) -> Result<TokenList> {
     let mut tokens = TokenList::default();
-    let mut places: FxHashMap<Vec<u8>, u32> = FxHashMap::default();
+    let mut places: SeededMap<Vec<u8>, u32> = SeededMap::default();
     for (number, line) in lines(bytes) {
         if line.is_empty() {
             continue;
@@ -119,7 +119,7 @@ fn lenient_base64(text: &[u8]) -> Option<Vec<u8>> {
 /// # Errors
 /// If a special token is empty, or shares its id with an ordinary token.
 pub fn spec(ranks: TokenList, pattern: &str, special: &[(String, u32)]) -> Result<Spec> {
-    let taken: FxHashSet<u32> = ranks.iter().map(|(_, rank)| rank).collect();
+    let taken: SeededSet<u32> = ranks.iter().map(|(_, rank)| rank).collect();
     let mut added_tokens = Vec::with_capacity(special.len());
     for (content, id) in special {
         let bad = |what: &str| {
@@ -211,7 +211,7 @@ pub fn read_companion(text: &str) -> Result<Companion> {
     let root = Cursor::root(&node, "encoding.json");
     let table = root.need("special_tokens")?;
     let mut special_tokens: Vec<(String, u32)> = Vec::new();
-    let mut seen: FxHashMap<&str, usize> = FxHashMap::default();
+    let mut seen: SeededMap<&str, usize> = SeededMap::default();
     for (token, id) in table.entries()? {
         let id = id.u32()?;
         match seen.get(token) {

@@ -5,12 +5,11 @@
 //! *size* of that vocabulary, so that a vocabulary with holes can even give an id away twice.
 //! [`settle`] computes what the reference ends up with.
 
-use rustc_hash::FxHashMap;
-
 use super::vocab::brief;
 use crate::error::Result;
 use crate::formats::node::Cursor;
 use crate::spec::{AddedToken, TokenList};
+use crate::vocab::SeededMap;
 
 const FIELDS: &[&str] =
     &["id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"];
@@ -46,7 +45,7 @@ pub(crate) fn settle(
     vocab: &TokenList,
     notes: &mut Vec<String>,
 ) -> Vec<AddedToken> {
-    let mut known: FxHashMap<&str, Option<u32>> =
+    let mut known: SeededMap<&str, Option<u32>> =
         listed.iter().map(|token| (token.content.as_str(), None)).collect();
     for (token, id) in vocab.iter() {
         if let Ok(token) = std::str::from_utf8(token)
@@ -55,10 +54,10 @@ pub(crate) fn settle(
             *slot = Some(id);
         }
     }
-    let mut known: FxHashMap<String, Option<u32>> =
+    let mut known: SeededMap<String, Option<u32>> =
         known.into_iter().map(|(content, id)| (content.to_owned(), id)).collect();
     let mut next = u32::try_from(vocab.len()).unwrap_or(u32::MAX);
-    let mut by_id: FxHashMap<u32, AddedToken> = FxHashMap::default();
+    let mut by_id: SeededMap<u32, AddedToken> = SeededMap::default();
     for (place, mut token) in listed.into_iter().enumerate() {
         let path = format!("added_tokens[{place}]");
         if token.content.is_empty() {

@@ -119,7 +119,7 @@ fn template(cursor: &Cursor<'_>, notes: &mut Notes) -> Result<PostProcessor> {
     special_tokens.dedup_by(|later, kept| later.0 == kept.0);
     for item in single.iter().chain(&pair) {
         if let TemplateItem::SpecialToken { id, .. } = item
-            && !special_tokens.iter().any(|(key, _)| key == id)
+            && special_tokens.binary_search_by(|(key, _)| key.cmp(id)).is_err()
         {
             notes.push(format!(
                 "{}: {id:?} is not defined there, so its template cannot be used",

@@ -6,7 +6,6 @@
 
 use std::fmt;
 
-use rustc_hash::FxHashMap;
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
@@ -14,20 +13,21 @@ use super::score;
 use crate::error::{Error, Result};
 use crate::formats::node::json_error;
 use crate::spec::TokenList;
+use crate::vocab::SeededMap;
 
 /// Token to id, for look-ups while merges are read.
 ///
 /// Most tokens are short, and a look-up costs mostly cache misses, so tokens of up to 15 bytes
 /// stand in the table itself instead of being compared in the vocabulary's arena.
 pub(crate) struct Index<'a> {
-    short: FxHashMap<(u64, u64), u32>,
-    long: FxHashMap<&'a [u8], u32>,
+    short: SeededMap<(u64, u64), u32>,
+    long: SeededMap<&'a [u8], u32>,
 }
 
 impl<'a> Index<'a> {
     /// Indexes a vocabulary; of a repeated token the last id counts.
     pub(crate) fn new(tokens: &'a TokenList) -> Self {
-        let mut index = Self { short: FxHashMap::default(), long: FxHashMap::default() };
+        let mut index = Self { short: SeededMap::default(), long: SeededMap::default() };
         index.short.reserve(tokens.len());
         for (token, id) in tokens.iter() {
             match short(token) {
@@ -137,8 +137,8 @@ pub(super) fn stream_map(text: &str, path: &str) -> Result<TokenList> {
 
 /// Drops all but the last entry of each spelling.
 pub(super) fn keep_last(tokens: &TokenList) -> TokenList {
-    let mut last: FxHashMap<&[u8], u32> =
-        FxHashMap::with_capacity_and_hasher(tokens.len(), Default::default());
+    let mut last: SeededMap<&[u8], u32> =
+        SeededMap::with_capacity_and_hasher(tokens.len(), Default::default());
     for (at, (token, _)) in (0u32..).zip(tokens.iter()) {
         last.insert(token, at);
     }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use rustc_hash::FxHashMap;
 use serde::ser::{Error as _, SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -17,6 +16,7 @@ use crate::spec::{
     AddedToken, Bpe, Decoder, Merges, Model, Normalizer, PostProcessor, PreTokenizer, Semantics,
     Spec, TokenList, Unigram,
 };
+use crate::vocab::SeededMap;
 
 /// Writes a `tokenizer.json` that protok and `tokenizers` read as this Spec.
 ///
@@ -379,7 +379,7 @@ impl<'a> MergesText<'a> {
         let Merges::Listed(merges) = &model.merges else {
             return Err(refused("model.merges", "merges by rank"));
         };
-        let by_id: FxHashMap<u32, &str> =
+        let by_id: SeededMap<u32, &str> =
             model.vocab.iter().map(|(token, id)| (id, text(token))).collect();
         let index = vocab::Index::new(&model.vocab);
         let mut joiner = vocab::Joiner::new(&index, model.continuing_subword_prefix.as_deref());

@@ -1,9 +1,10 @@
 //! Which pairs of tokens merge, into what, and in what order.
 //!
 //! One open-addressed table of 8-byte slots: left id, right id and rank in 21 bits each. One
-//! load answers whether a pair merges and when; what it becomes is read only when it does.
+//! load answers whether a pair merges and when; what it becomes is read only when it does. Rules
+//! that were made to crowd together under one multiplier are placed by another.
 
-use rustc_hash::FxHashMap;
+use crate::vocab::SeededMap;
 
 /// A rank that no pair has: the pair does not merge.
 pub const NO_MERGE: u32 = u32::MAX;
@@ -26,9 +27,10 @@ enum Slots {
     Packed {
         slots: Vec<u64>,
         shift: u32,
+        multiplier: u64,
     },
     /// For vocabularies whose ids or ranks do not fit in 21 bits.
-    Wide(FxHashMap<(u32, u32), u32>),
+    Wide(SeededMap<(u32, u32), u32>),
 }
 
 impl Pairs {
@@ -65,13 +67,13 @@ impl Pairs {
     #[must_use]
     pub fn rank(&self, left: u32, right: u32) -> u32 {
         match &self.slots {
-            Slots::Packed { slots, shift } => {
+            Slots::Packed { slots, shift, multiplier } => {
                 let key = u64::from(left) << FIELD | u64::from(right);
                 if left > FIELD_MAX || right > FIELD_MAX {
                     return NO_MERGE;
                 }
                 let mask = slots.len() - 1;
-                let mut at = place(key, *shift);
+                let mut at = place(key, *shift, *multiplier);
                 loop {
                     let slot = slots[at & mask];
                     if slot >> FIELD == key {
@@ -113,9 +115,17 @@ impl Pairs {
 }
 
 #[inline]
-fn place(key: u64, shift: u32) -> usize {
-    (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> shift) as usize
+fn place(key: u64, shift: u32, multiplier: u64) -> usize {
+    (key.wrapping_mul(multiplier) >> shift) as usize
 }
+
+/// Odd, with bits all over.
+const MULTIPLIERS: [u64; 4] =
+    [0x9E37_79B9_7F4A_7C15, 0xD6E8_FEB8_6659_FD93, 0xA076_1D64_78BD_642F, 0xE703_7ED1_A0B4_28DB];
+
+/// So many slots are looked at for each rule on average before the next multiplier is tried; three
+/// are usual.
+const CROWDED: usize = 16;
 
 impl Slots {
     fn build(count: usize, rules: impl Iterator<Item = (u32, u32, u32)> + Clone) -> Self {
@@ -124,19 +134,33 @@ impl Slots {
         if !rules.clone().all(|(left, right, rank)| fits(left) && fits(right) && fits(rank)) {
             return Self::Wide(rules.map(|(left, right, rank)| ((left, right), rank)).collect());
         }
+        let packed = MULTIPLIERS.into_iter().find_map(|m| Self::pack(count, rules.clone(), m));
+        packed.unwrap_or_else(|| {
+            Self::Wide(rules.map(|(left, right, rank)| ((left, right), rank)).collect())
+        })
+    }
+
+    /// The packed form; none if the rules crowd together under this multiplier.
+    fn pack(
+        count: usize,
+        rules: impl Iterator<Item = (u32, u32, u32)>,
+        multiplier: u64,
+    ) -> Option<Self> {
         let capacity = (count * 2).next_power_of_two().max(4);
         let shift = 64 - capacity.trailing_zeros();
         let mut slots = vec![EMPTY; capacity];
+        let mut left_over = CROWDED * (count + 64);
         for (left, right, rank) in rules {
             let key = u64::from(left) << FIELD | u64::from(right);
-            let mut at = place(key, shift);
+            let mut at = place(key, shift, multiplier);
             while slots[at & (capacity - 1)] != EMPTY && slots[at & (capacity - 1)] >> FIELD != key
             {
                 at += 1;
+                left_over = left_over.checked_sub(1)?;
             }
             slots[at & (capacity - 1)] = key << FIELD | u64::from(rank);
         }
-        Self::Packed { slots, shift }
+        Some(Self::Packed { slots, shift, multiplier })
     }
 }
 
@@ -148,7 +172,7 @@ mod tests {
     fn finds_every_rule_and_nothing_else() {
         let rules: Vec<_> = (0..5000u32).map(|i| (i * 7 % 1000, i / 3, 2000 + i)).collect();
         for (pairs, listed) in [(Pairs::listed(&rules), true), (Pairs::by_target(&rules), false)] {
-            let mut last = FxHashMap::default();
+            let mut last = SeededMap::default();
             for (rank, &(left, right, target)) in rules.iter().enumerate() {
                 last.insert((left, right), (rank as u32, target));
             }
@@ -159,6 +183,25 @@ mod tests {
             }
             assert_eq!(pairs.rank(1, 4000), NO_MERGE);
             assert_eq!(pairs.rank(u32::MAX, u32::MAX), NO_MERGE);
+        }
+    }
+
+    #[test]
+    fn rules_that_crowd_together_are_found_as_fast() {
+        // All of these have one place under the first multiplier.
+        let shift = 64 - 14;
+        let keys = (0..1u64 << 42).step_by(977);
+        let crowd = keys.filter(|&key| place(key, shift, MULTIPLIERS[0]) == 7).take(8000);
+        let rules: Vec<_> = crowd
+            .zip(0u32..)
+            .map(|(key, rank)| ((key >> FIELD) as u32, key as u32 & FIELD_MAX, rank))
+            .collect();
+        assert_eq!(rules.len(), 8000);
+        let pairs = Pairs::listed(&rules);
+        let Slots::Packed { multiplier, .. } = pairs.slots else { panic!("they fit") };
+        assert_ne!(multiplier, MULTIPLIERS[0]);
+        for &(left, right, rank) in &rules {
+            assert_eq!(pairs.rank(left, right), rank);
         }
     }
 

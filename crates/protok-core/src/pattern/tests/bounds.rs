@@ -102,11 +102,40 @@ fn hostile_patterns_end() {
 
 #[test]
 fn backtracking_gives_up_with_advice() {
-    let matcher = Matcher::compile(r"(?:a|(?<=a)a|aa)+(?<!a)$", Semantics::HuggingFace).unwrap();
+    let pattern = r"(?:(?:a|(?<=a)a|aa)*)*(?<!a)$";
+    let matcher = Matcher::compile(pattern, Semantics::HuggingFace).unwrap();
     assert_eq!(matcher.engine(), "backtracking");
     let error = matcher.find_at(&"a".repeat(40), 0).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Limit);
-    assert!(error.to_string().contains("(?:a|(?<=a)a|aa)+(?<!a)$"), "{error}");
+    assert!(error.to_string().contains(pattern), "{error}");
+}
+
+/// What takes a backtracking engine exponential or quadratic time.
+#[test]
+fn looking_around_is_linear() {
+    let run = "a".repeat(200_000);
+    for (pattern, found) in [
+        (r"(?:a|(?<=a)a|aa)+(?<!a)$", 0),
+        ("a(?!.*b)", 200_000),
+        ("a(?=.*b)", 0),
+        ("(?=.*a$)a", 200_000),
+        ("(?<=a.*)a(?=a)", 199_998),
+        ("(?>a+)b|a", 200_000),
+        ("(?>(?:a|b)+)c", 0),
+        ("(?:a+b|a+c|(?=a+d)a)", 0),
+        (r"\ba+?\b", 1),
+    ] {
+        let matcher = match Matcher::compile(pattern, Semantics::HuggingFace) {
+            Ok(matcher) => matcher,
+            // The reference engine wants to know how far to look behind.
+            Err(error) => {
+                assert!(pattern.starts_with("(?<="), "{error}");
+                continue;
+            }
+        };
+        assert_ne!(matcher.engine(), "backtracking", "{pattern}");
+        assert_eq!(all_matches(&matcher, &run).len(), found, "{pattern}");
+    }
 }
 
 #[test]

@@ -68,6 +68,6 @@ fn answers_as_oniguruma_or_not_at_all() {
         }
     }
     assert!(wrong.is_empty(), "{} of {engines:?}:\n{}", wrong.len(), wrong.join("\n"));
-    assert!(engines["dfa"] > 600 && engines["backtracking"] > 100, "{engines:?}");
+    assert!(engines["dfa"] > 600 && engines["memo"] > 100, "{engines:?}");
     assert!(engines["refused"] < 150 && engines["tolerated"] <= 2, "{engines:?}");
 }

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::fallback::Backtracker;
+use super::memo::Memo;
 use super::parse::{Dialect, parse};
 use super::*;
 
@@ -185,4 +186,41 @@ fn random_patterns_match_what_backtracking_finds() {
             prop_assert_eq!(&matches, &reference(&spelled, text), "spelled {} on {:?}", &pattern, text);
         }
     });
+}
+
+/// Patterns that look around themselves, and groups that give nothing back.
+fn looking() -> impl Strategy<Value = String> {
+    let around = prop::sample::select(vec![
+        "(?=", "(?!", "(?<=", "(?<!", "(?>", "(?:", "(?:", "(?=a", "(?!.*", "(?<!a",
+    ]);
+    let part = (around, pattern()).prop_map(|(open, inside)| format!("{open}{inside})"));
+    let other = prop::sample::select(vec![r"\b", r"\B", "^", "$", r"\Z", "a", "b*", "(?:a|ab)+"]);
+    let parts = prop_oneof![2 => part, 1 => other.prop_map(str::to_owned)];
+    let row = prop::collection::vec(parts, 1..4).prop_map(|parts| parts.concat());
+    prop_oneof![
+        3 => row.clone(),
+        1 => row.clone().prop_map(|row| format!("(?>{row})a|b")),
+        1 => row.prop_map(|row| format!("(?:c(?={row})|[ab])+")),
+    ]
+}
+
+#[test]
+fn patterns_that_look_around_match_what_backtracking_finds() {
+    let config = ProptestConfig { cases: 6000, failure_persistence: None, ..Default::default() };
+    let ran = std::cell::Cell::new(0);
+    proptest!(config, |(pattern in looking(), texts in prop::collection::vec("[abc \n]{0,12}", 4))| {
+        let Ok(node) = parse(&pattern, Dialect::Oniguruma) else { return Ok(()) };
+        let Ok(memo) = Memo::new(&node) else { return Ok(()) };
+        let Ok(spelled) = Backtracker::new(&node, &pattern) else { return Ok(()) };
+        ran.set(ran.get() + 1);
+        for text in &texts {
+            let Some(mut memory) = memo.memory(text) else { return Ok(()) };
+            for (from, _) in text.char_indices() {
+                let expected = spelled.find(text, from, "").unwrap();
+                let found = memo.find(text, from, &mut memory);
+                prop_assert_eq!(found, expected, "{} on {:?} from {}", &pattern, text, from);
+            }
+        }
+    });
+    assert!(ran.get() > 2000, "{}", ran.get());
 }

@@ -1,0 +1,108 @@
+//! What must hold of every tokenizer that loads.
+
+use protok_core::added_tokens::SpecialPolicy;
+use protok_core::decode::{DecodeOptions, Errors, Unknown};
+use protok_core::formats::tokenizer_json;
+use protok_core::pipeline::encode::EncodeOptions;
+use protok_core::pipeline::{CompileOptions, Pipeline};
+use protok_core::spec::Semantics;
+use protok_core::{ErrorKind, Spec};
+
+/// Texts that reach most branches of most stages.
+const TEXTS: &[&str] = &[
+    "",
+    " ",
+    "a",
+    "Hello, world! it's 2024  \n\n x",
+    "  naïve cafe\u{301} ﬁ ½ Ⅷ ①",
+    "\u{1f44d}\u{1f3fd}\u{200d}\u{2b1b} 東京ひらがな 한국",
+    "<s>a</s> <unk> [CLS] <|endoftext|>b",
+    "\0\t\r\n\u{85}\u{a0}\u{2581}\u{feff}\u{fffd}",
+    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab##ab##b",
+    "e\u{323}\u{307}\u{301} \u{301} q\u{307}\u{323}",
+];
+
+/// Compiles a spec and holds it to what every tokenizer must do. Refusals are as they should be.
+///
+/// # Panics
+/// Where the engine is wrong.
+pub fn spec(spec: Spec) {
+    let stored = tokenizer_json::write(&spec).ok();
+    let Ok(pipeline) = Pipeline::compile(spec, &CompileOptions::default()) else { return };
+    for text in TEXTS {
+        paths(&pipeline, text);
+    }
+    if let Some(stored) = stored {
+        saved(&pipeline, &stored);
+    }
+}
+
+/// Both paths, the spans of the fast one, and decoding.
+///
+/// # Panics
+/// Where they differ.
+pub fn paths(pipeline: &Pipeline, text: &str) {
+    for policy in [SpecialPolicy::Parse, SpecialPolicy::Text] {
+        let options = EncodeOptions { special: policy, ..EncodeOptions::default() };
+        let mut fast = Vec::new();
+        let result = pipeline.encode_text(text, &options, &mut fast);
+        let reference = pipeline.encode_reference(text, &options.special, &mut ());
+        let spans = pipeline.spans(text.as_bytes(), &options);
+        if let Err(error) = result {
+            let kind = |other: Option<ErrorKind>| assert_eq!(other, Some(error.kind), "{text:?}");
+            kind(reference.err().map(|error| error.kind));
+            kind(spans.err().map(|error| error.kind));
+            continue;
+        }
+        let reference = reference.unwrap_or_else(|error| panic!("reference: {error}"));
+        let spans = spans.unwrap_or_else(|error| panic!("spans: {error}"));
+        let ids: Vec<u32> = reference.iter().map(|token| token.id).collect();
+        assert_eq!(fast, ids, "{text:?} {options:?}");
+        let places: Vec<_> = spans.tokens.iter().map(|token| (token.id, token.original)).collect();
+        let expected: Vec<_> = reference
+            .iter()
+            .map(|token| (token.id, (token.start as usize, token.end as usize)))
+            .collect();
+        assert_eq!(places, expected, "{text:?} {options:?}");
+        decode(pipeline, &fast);
+    }
+    for pair in [None, Some("b")] {
+        let options = EncodeOptions { special: SpecialPolicy::Parse, ..EncodeOptions::default() };
+        if let Ok(encoding) = pipeline.encode(text, pair, &options) {
+            decode(pipeline, &encoding.ids);
+        }
+    }
+}
+
+/// Ids, known or not, are decoded or refused.
+///
+/// # Panics
+/// Where an id that came from a text is not known.
+pub fn decode(pipeline: &Pipeline, ids: &[u32]) {
+    for errors in [Errors::Replace, Errors::Strict, Errors::Reference] {
+        for unknown in [Unknown::Raise, Unknown::Skip] {
+            for skip_special_tokens in [false, true] {
+                let options = DecodeOptions { skip_special_tokens, errors, unknown };
+                let _ = pipeline.decode(ids, options);
+                let _ = pipeline.decode_bytes(ids, options);
+            }
+        }
+    }
+}
+
+/// What was saved as a `tokenizer.json` is read as the same tokenizer.
+fn saved(pipeline: &Pipeline, stored: &[u8]) {
+    let loaded = tokenizer_json::read(stored)
+        .unwrap_or_else(|error| panic!("what was saved is refused: {error}"));
+    let again = Pipeline::compile(loaded.spec, &CompileOptions::default())
+        .unwrap_or_else(|error| panic!("what was saved does not compile: {error}"));
+    if pipeline.spec().semantics == Semantics::HuggingFace {
+        assert_eq!(again.spec(), pipeline.spec());
+    }
+    let options = EncodeOptions { special: SpecialPolicy::Parse, ..EncodeOptions::default() };
+    for text in TEXTS {
+        let before = pipeline.encode(text, None, &options).map(|encoding| encoding.ids).ok();
+        let after = again.encode(text, None, &options).map(|encoding| encoding.ids).ok();
+        assert_eq!(before, after, "{text:?}");
+    }
+}
