@@ -105,6 +105,7 @@ fn sentencepiece() -> Vec<Spec> {
     let word = |unit| {
         Model::SentencePieceWord(SentencePieceWord {
             vocab: vocab.clone(),
+            scores: scores.clone(),
             kinds: kinds.clone(),
             unit,
             unk_id,
