@@ -165,6 +165,13 @@ impl Entries {
         &self.0
     }
 
+    /// The bytes of text of a token as `<0xNN>`.
+    pub fn hex(&self, id: u32) -> String {
+        let place = self.0.binary_search_by_key(&id, |entry| entry.id);
+        let text = place.map_or(&[][..], |place| &self.0[place].surface.text);
+        text.iter().map(|byte| format!("<0x{byte:02X}>")).collect()
+    }
+
     pub fn counts(&self) -> Vec<KindCount> {
         let mut counts: Vec<KindCount> = Kind::ALL
             .into_iter()
@@ -287,6 +294,13 @@ mod tests {
         }
         for name in ["<0x41>", "<>", "<=>", "< a>", "[i]", "[index]", "[0]", "table", "<1>"] {
             assert!(!is_markup(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn kinds_stand_in_their_order() {
+        for (place, kind) in Kind::ALL.into_iter().enumerate() {
+            assert_eq!(kind as usize, place);
         }
     }
 

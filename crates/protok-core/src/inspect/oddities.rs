@@ -94,16 +94,10 @@ pub(super) fn of(
         duplicates: duplicates(pipeline),
         unreachable: with(Fate::Unreachable),
         unseen: with(Fate::Unseen),
-        idle_bytes: {
-            let bytes = |id| match entries.iter().find(|entry| entry.id == id) {
-                Some(Entry { surface: Surface { text, .. }, .. }) => {
-                    text.iter().map(|byte| format!("<0x{byte:02X}>")).collect()
-                }
-                None => String::new(),
-            };
-            let idle = with(Fate::IdleByte).into_iter();
-            idle.map(|Named { id, .. }| Named { id, token: bytes(id) }).collect()
-        },
+        idle_bytes: with(Fate::IdleByte)
+            .into_iter()
+            .map(|Named { id, .. }| Named { id, token: entries.hex(id) })
+            .collect(),
         never_matched: never_matched(pipeline)?,
         markup: with(Fate::Markup),
         control_pieces: control_pieces(pipeline)?,
@@ -190,7 +184,7 @@ fn is_seen(pipeline: &Pipeline, entry: &Entry) -> Result<bool> {
     let before = BEFORE.iter().cycle().skip(first).take(BEFORE.len());
     for before in before {
         for after in AFTER {
-            // Where only ends are marked, one without a mark needs something after it.
+            // Spelled with an affix it stands at an end: a neighbour on one side will do.
             if !before.is_empty() && !after.is_empty() && (*continues || *ends) {
                 continue;
             }

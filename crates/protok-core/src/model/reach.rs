@@ -7,7 +7,8 @@
 //! - BPE, SentencePiece's included: no merge crossed the ends of the stretch, so the merges
 //!   inside it were the same, in the same order, as they are for the stretch alone. Where a token
 //!   is spelled otherwise at the start or end of a piece, "alone" is with the symbols that such a
-//!   place has.
+//!   place has; beside it may stand a character that the vocabulary lacks, which nothing merges
+//!   with.
 //! - Unigram: of all ways to cut the stretch the token was the best (but for the rounding of
 //!   sums, which a token may owe a near tie).
 //! - WordPiece: the token must be the longest that fits where it starts. A first token is that
@@ -125,8 +126,8 @@ mod tests {
         let mut scratch = Scratch::new(0);
         let mut out = Vec::new();
         for piece in pieces(longest) {
-            // With the unknown token's own spelling in front, which WordPiece takes for a word.
-            for piece in [format!("?{piece}"), piece] {
+            // Also beside a character that BPE lacks, and that is a word to WordPiece.
+            for piece in [format!("?{piece}"), format!("{piece}?"), format!("?{piece}?"), piece] {
                 model.encode(piece.as_bytes(), &vocab, &mut scratch, &mut out).unwrap();
             }
         }
