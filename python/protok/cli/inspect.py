@@ -10,7 +10,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from protok.cli.terminal import DEFAULT_SOURCE, JsonOption, load, print_json
+from protok.cli.terminal import (
+    DEFAULT_SOURCE,
+    AsLoadedByOption,
+    JsonOption,
+    load,
+    print_json,
+)
 
 if TYPE_CHECKING:
     from protok.tokenizer import Tokenizer
@@ -22,10 +28,11 @@ def run(
     source: Annotated[str, typer.Argument(help="Any source that protok.load takes.")] = (
         DEFAULT_SOURCE
     ),
+    as_loaded_by: AsLoadedByOption = None,
     json: JsonOption = False,
 ) -> None:
     """Show what a tokenizer is made of."""
-    tok = load(source)
+    tok = load(source, as_loaded_by, warn=False)
     if json:
         print_json(report(tok, source))
         return
@@ -46,6 +53,15 @@ def report(tok: Tokenizer, source: str) -> dict[str, Any]:
         ],
         "roles": tok.roles,
         "fingerprint": tok.fingerprint,
+        "contradictions": [
+            {
+                "option": found.option,
+                "component": found.component,
+                "file": found.file,
+                "transformers": found.transformers,
+            }
+            for found in tok.contradictions
+        ],
         "warnings": tok.warnings,
     }
 
@@ -78,6 +94,8 @@ def picture(tok: Tokenizer, source: str) -> Table:
     row("chat templates", _some(description["chat_templates"]))
     row("unicode", ", ".join(f"{name} {version}" for name, version in description["unicode"]))
     row("fingerprint", tok.fingerprint)
+    for found in tok.contradictions:
+        table.add_row("contradiction", Text(str(found)), style="yellow")
     for warning in tok.warnings:
         table.add_row("warning", Text(warning), style="yellow")
     return table

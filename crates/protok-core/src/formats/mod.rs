@@ -6,6 +6,7 @@
 
 pub mod canonical;
 mod companions;
+pub mod contradictions;
 pub mod detect;
 pub mod directory;
 pub mod gguf;
@@ -18,10 +19,12 @@ pub mod tekken;
 pub mod template_literals;
 pub mod tiktoken;
 pub mod tokenizer_json;
+mod transformers;
 pub mod vocab_merges;
 pub mod vocab_txt;
 
 pub use canonical::fingerprint;
+pub use contradictions::Contradiction;
 pub use detect::{Format, detect};
-pub use directory::{Artifact, Files, Options, read};
+pub use directory::{Artifact, Files, Options, Wrapper, read};
 pub use save::save;
