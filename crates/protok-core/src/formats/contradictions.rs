@@ -129,8 +129,31 @@ fn differences(file: &Spec, theirs: &Pipeline) -> Vec<&'static str> {
     let (ours, others) = (&file.post_processor, &theirs.post_processor);
     compare("post_processor", template(ours) == template(others));
     compare("decoder", decoders(&file.decoder) == decoders(&theirs.decoder));
-    compare("added_tokens", file.added_tokens == theirs.added_tokens);
+    compare("added_tokens", added(&file.added_tokens) == added(&theirs.added_tokens));
     parts
+}
+
+/// Added tokens without what makes them special, which changes no id.
+fn added(tokens: &[AddedToken]) -> Vec<AddedToken> {
+    tokens.iter().map(|token| AddedToken { special: false, ..token.clone() }).collect()
+}
+
+/// The added tokens that only one side takes for special: `skip_special_tokens` tells.
+pub(super) fn notes(file: &Spec, theirs: &Pipeline) -> Vec<String> {
+    let pairs = file.added_tokens.iter().zip(&theirs.added_tokens);
+    let same = |(own, other): &(&AddedToken, &AddedToken)| {
+        own.content == other.content && own.special != other.special
+    };
+    pairs
+        .filter(same)
+        .map(|(own, other)| {
+            let (ours, others) = match other.special {
+                true => ("not special", "makes it special"),
+                false => ("special", "does not"),
+            };
+            format!("added_tokens: {:?} is {ours} in the file; transformers {others}", own.content)
+        })
+        .collect()
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -387,8 +410,9 @@ fn cut(value: &Value) -> String {
             format!("[{}]", items.iter().map(cut).collect::<Vec<_>>().join(" "))
         }
         Value::String(text) if text.chars().count() > LONGEST => {
-            format!("{}…", text.chars().take(LONGEST).collect::<String>())
+            format!("{:?}…", text.chars().take(LONGEST).collect::<String>())
         }
+        Value::String(text) => format!("{text:?}"),
         other => other.to_string(),
     }
 }

@@ -215,7 +215,10 @@ fn follow(
     }
     let json = files.get(main).unwrap_or_default();
     match (transformers::run(files, json, spec, None), wanted) {
-        (Ok(theirs), None) => contradictions::find(files, json, spec, &theirs),
+        (Ok(theirs), None) => {
+            notes.extend(contradictions::notes(spec, &theirs));
+            contradictions::find(files, json, spec, &theirs)
+        }
         (Ok(mut theirs), Some(Wrapper::Transformers)) => {
             *roles = std::mem::take(&mut theirs.roles);
             theirs.apply(spec);

@@ -212,7 +212,7 @@ impl Arguments {
             for role in ROLES {
                 special.extend(self.role(role, None)?);
             }
-            special.extend(self.extra()?);
+            special.extend(self.listed(EXTRA)?);
             for (content, id) in file.root().entries()? {
                 let is_special = special.iter().any(|token| token.as_str() == content);
                 let token = Token {
@@ -341,7 +341,10 @@ impl Arguments {
 
     /// The additional special tokens.
     pub(super) fn extra(&self) -> Result<Vec<Special>> {
-        let name = if self.get(EXTRA).is_some() { EXTRA } else { ADDITIONAL };
+        self.listed(if self.get(EXTRA).is_some() { EXTRA } else { ADDITIONAL })
+    }
+
+    fn listed(&self, name: &str) -> Result<Vec<Special>> {
         let path = format!("{CONFIG}.{name}");
         match self.get(name) {
             None => Ok(Vec::new()),

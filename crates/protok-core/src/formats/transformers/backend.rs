@@ -46,6 +46,8 @@ pub(super) struct Build<'a> {
     /// The tokens of the roles, those of the model's own last.
     pub roles: Vec<(String, Option<Special>)>,
     pub extra: Vec<Special>,
+    /// There was no template when the tokens were added.
+    lacks_template: bool,
 }
 
 impl<'a> Build<'a> {
@@ -68,6 +70,7 @@ impl<'a> Build<'a> {
             added: Added::new(file.model.tokens(), &file.added_tokens),
             roles: Vec::new(),
             extra: Vec::new(),
+            lacks_template: false,
         };
         for role in ROLES {
             let token = classes::role(&build, role)?;
@@ -103,10 +106,10 @@ impl<'a> Build<'a> {
             )
             .hint("Load without as_loaded_by, and pass special=\"text\" to encode."));
         }
-        let lacks_template = self.post_processor.is_none();
+        self.lacks_template = self.post_processor.is_none();
         self.add_tokens();
         self.fix_mistral_regex(model_config)?;
-        if lacks_template {
+        if self.lacks_template {
             self.post_processor = Some(parts::bare_template());
         }
         Ok(())
@@ -175,7 +178,8 @@ impl<'a> Build<'a> {
         vocab.len() + contents.len() - in_vocab > LARGE
     }
 
-    /// `_post_init`: adds the tokens of the roles once more, as special ones.
+    /// `_post_init`: adds the tokens of the roles once more, as special ones, and takes a template
+    /// away that only the class had.
     pub(super) fn add_special_tokens(&mut self) {
         let named = self.roles.iter().filter_map(|(_, token)| token.as_ref());
         let tokens: Vec<Token> = named
@@ -188,6 +192,9 @@ impl<'a> Build<'a> {
             })
             .collect();
         self.added.add(&tokens);
+        if self.lacks_template {
+            self.post_processor = Some(parts::bare_template());
+        }
     }
 
     /// What comes after the decoder.

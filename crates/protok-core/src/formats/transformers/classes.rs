@@ -295,14 +295,16 @@ fn unigram(build: &mut Build<'_>) -> Result<()> {
     build.decoder = Some(Decoder::Metaspace(Metaspace { ..metaspace(scheme, true) }));
     build.model = ModelOptions::Unigram { unk_id };
     match build.class {
-        Class::Albert if build.post_processor.is_none() => {
+        Class::Albert => {
             let (cls, sep) = (build.need("cls_token")?, build.need("sep_token")?);
             let id = |role: &str, token: &str| {
                 let id = build.added.id_of_any(token);
                 id.ok_or_else(|| refused(role, "The vocabulary lacks this token."))
             };
             let ids = [("[CLS]", id("cls_token", &cls)?), ("[SEP]", id("sep_token", &sep)?)];
-            build.post_processor = Some(around("[CLS]", "[SEP]", &ids)?);
+            // The file's template takes its place, if it has one.
+            let own = around("[CLS]", "[SEP]", &ids)?;
+            build.post_processor.get_or_insert(own);
         }
         Class::Camembert => {
             let unused = ["<s>NOTUSED", "</s>NOTUSED", "<unk>NOTUSED"];
@@ -386,7 +388,8 @@ fn bpe(build: &mut Build<'_>) -> Result<()> {
         }
         Class::Blenderbot => (None, byte_level(prefix(true)?, true), plain, byte_level_decoder()),
         Class::GptNeoX => {
-            let pre = byte_level(prefix(false)?, true);
+            let trim_offsets = arguments.flag("trim_offsets", true)?;
+            let pre = parts::trimming_byte_level(prefix(false)?, trim_offsets);
             (Some(Normalizer::Nfc), pre, plain, byte_level_decoder())
         }
         Class::Cohere => {

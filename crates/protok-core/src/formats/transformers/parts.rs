@@ -50,6 +50,10 @@ pub(super) fn byte_level(add_prefix_space: bool, use_regex: bool) -> PreTokenize
     PreTokenizer::ByteLevel(ByteLevel { add_prefix_space, trim_offsets: true, use_regex })
 }
 
+pub(super) fn trimming_byte_level(add_prefix_space: bool, trim_offsets: bool) -> PreTokenizer {
+    PreTokenizer::ByteLevel(ByteLevel { add_prefix_space, trim_offsets, use_regex: true })
+}
+
 pub(super) fn byte_level_decoder() -> Decoder {
     Decoder::ByteLevel(ByteLevel { add_prefix_space: true, trim_offsets: true, use_regex: true })
 }

@@ -12,14 +12,20 @@ const PATTERN: &str = concat!(
     r"|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
 );
 
-/// Whether a model was saved by a release that writes the right pattern.
+/// Whether a model was saved by release 5.0.0 or a later one, which write the right pattern.
 pub(super) fn is_fixed(version: &str) -> bool {
-    let major = version.trim_start_matches(['v', 'V']).split('.').next().unwrap_or_default();
-    let number = major.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
-    // 5.0.0 itself is fixed, its release candidates are not.
-    let candidate = |text: &str| text.starts_with("5.0.0") && text.len() > "5.0.0".len();
-    number.parse().is_ok_and(|major: u32| major >= 5)
-        && !(candidate(version) && !version["5.0.0".len()..].starts_with(['.', '+', '-']))
+    let version = version.trim().trim_start_matches(['v', 'V']);
+    let end = version.find(|c: char| c != '.' && !c.is_ascii_digit()).unwrap_or(version.len());
+    let (release, rest) = version.split_at(end);
+    let mut numbers = release.split('.').map(|number| number.parse().unwrap_or(0u32));
+    let major = numbers.next().unwrap_or(0);
+    if major != 5 || numbers.any(|number| number > 0) {
+        return major >= 5;
+    }
+    // A release candidate or a development version of 5.0.0 comes before it.
+    let rest = rest.trim_start_matches(['-', '_', '.']).to_ascii_lowercase();
+    let before = ["dev", "a", "b", "c", "rc", "pre"];
+    !before.iter().any(|label| rest.starts_with(label))
 }
 
 /// The pattern in place of the first part of a sequence, and before anything else.
@@ -38,4 +44,19 @@ pub(super) fn fixed(pre_tokenizer: PreTokenizer) -> PreTokenizer {
         }
         other => vec![split, other],
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases_are_compared_as_python_compares_them() {
+        for version in ["5.0.0", "5", "v5.0", "5.0.0.post1", "5.0.0+cpu", "5.1.0.dev0", "10.2"] {
+            assert!(is_fixed(version), "{version}");
+        }
+        for version in ["4.57.1", "5.0.0.dev0", "5.0.0rc1", "5.0.0-beta.2", "5.0.0a1", "", "x"] {
+            assert!(!is_fixed(version), "{version}");
+        }
+    }
 }
