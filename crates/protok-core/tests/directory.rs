@@ -314,4 +314,37 @@ proptest::proptest! {
         let _ = formats::read(&Files::single("x.tiktoken", &damaged), &Options::default());
         let _ = formats::read(&files, &Options::default());
     }
+
+    #[test]
+    fn any_configuration_is_followed_or_refused(
+        kind in 0usize..5,
+        class in 0usize..6,
+        bytes in proptest::collection::vec(proptest::arbitrary::any::<u8>(), 0..20),
+        at in 0usize..200,
+        cut in 0usize..30,
+    ) {
+        let classes = ["BertTokenizer", "T5Tokenizer", "LlamaTokenizer", "X", "Qwen2Tokenizer", "CLIPTokenizer"];
+        let config = format!(
+            r#"{{"tokenizer_class": "{}", "bos_token": "a", "extra_special_tokens": ["b", {{"__type": "AddedToken", "content": "c"}}],
+                "clean_up_tokenization_spaces": true, "do_lower_case": true, "added_tokens_decoder": {{"3": {{"content": "d"}}}}}}"#,
+            classes[class],
+        );
+        let mut files: Vec<(&str, Vec<u8>)> = vec![
+            ("tokenizer.json", br#"{"model": {"type": "BPE", "vocab": {"a": 0, "b": 1}, "merges": []}, "added_tokens": []}"#.to_vec()),
+            ("tokenizer_config.json", config.into_bytes()),
+            ("config.json", br#"{"model_type": "mistral", "transformers_version": "4.1"}"#.to_vec()),
+            ("special_tokens_map.json", br#"{"cls_token": {"content": "x"}, "extra_special_tokens": ["y"]}"#.to_vec()),
+            ("added_tokens.json", br#"{"z": 9}"#.to_vec()),
+        ];
+        let damaged = &mut files[kind].1;
+        let at = at.min(damaged.len());
+        let end = (at + cut).min(damaged.len());
+        damaged.splice(at..end, bytes);
+        let files: Files<'_> =
+            files.iter().map(|(name, bytes)| ((*name).to_owned(), bytes.as_slice())).collect();
+        let _ = formats::read(&files, &Options::default());
+        let options =
+            Options { as_loaded_by: Some(formats::Wrapper::Transformers), ..Options::default() };
+        let _ = formats::read(&files, &options);
+    }
 }

@@ -8,6 +8,7 @@
 //!
 //! The option to blame is found by trying: one whose other value makes the two agree.
 
+use rustc_hash::FxHashMap;
 use serde_json::Value;
 
 use super::companions::{CONFIG, Companion};
@@ -468,23 +469,24 @@ fn model(file: &Spec, theirs: &Pipeline) -> (String, String) {
 
 fn added_tokens(ours: &[AddedToken], theirs: &[AddedToken]) -> (String, String) {
     let (mut file, mut others) = (Vec::new(), Vec::new());
-    let same_name = |list: &[AddedToken], token: &AddedToken| {
-        list.iter().find(|other| other.content == token.content).cloned()
+    let by_name = |list: &'_ [AddedToken]| -> FxHashMap<String, AddedToken> {
+        list.iter().map(|token| (token.content.clone(), token.clone())).collect()
     };
+    let (own_names, other_names) = (by_name(ours), by_name(theirs));
     for token in theirs {
-        match same_name(ours, token) {
+        match own_names.get(&token.content) {
             None => {
                 file.push(format!("{:?} is not added", token.content));
                 others.push(format!("{:?} is added as {}", token.content, token.id));
             }
-            Some(own) if own != *token => {
-                file.push(format!("{:?} {}", token.content, flags(&own, token)));
-                others.push(format!("{:?} {}", token.content, flags(token, &own)));
+            Some(own) if own != token => {
+                file.push(format!("{:?} {}", token.content, flags(own, token)));
+                others.push(format!("{:?} {}", token.content, flags(token, own)));
             }
             Some(_) => {}
         }
     }
-    for token in ours.iter().filter(|token| same_name(theirs, token).is_none()) {
+    for token in ours.iter().filter(|token| !other_names.contains_key(&token.content)) {
         file.push(format!("{:?} is added as {}", token.content, token.id));
         others.push(format!("{:?} is not added", token.content));
     }

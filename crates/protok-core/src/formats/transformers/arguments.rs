@@ -1,8 +1,9 @@
 //! The arguments that `from_pretrained` makes of the files beside a `tokenizer.json`.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Change;
+use super::ordered::Ordered;
 use super::token::{Special, Token};
 use crate::error::{Error, Result};
 use crate::formats::companions::{CONFIG, Companion};
@@ -72,6 +73,15 @@ impl Value {
         }
     }
 
+    /// How a token is spelled.
+    fn name(&self) -> String {
+        match self {
+            Self::Json(Node::String(text)) => text.clone(),
+            Self::Token(token) => token.content.clone(),
+            _ => String::new(),
+        }
+    }
+
     /// A token of any role.
     fn special(&self, path: &str) -> Result<Option<Special>> {
         match self {
@@ -87,6 +97,11 @@ impl Value {
     }
 }
 
+/// Whether a name is that of a role of the model's own.
+fn is_own_role(name: &str) -> bool {
+    name.ends_with("_token") && !ROLES.contains(&name)
+}
+
 fn is_text(node: &Node, text: &str) -> bool {
     matches!(node, Node::String(own) if own == text)
 }
@@ -94,9 +109,9 @@ fn is_text(node: &Node, text: &str) -> bool {
 /// Named arguments in Python's order, and the tokens that were added before.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Arguments {
-    entries: Vec<(String, Value)>,
+    entries: Ordered<Value>,
     /// Roles of the model's own, by name.
-    pub model_specific: Vec<(String, Value)>,
+    model_specific: Ordered<Value>,
     /// `added_tokens_decoder`, by id.
     pub added: Vec<(u32, Token)>,
     /// The place of each id in `added`, while it is read.
@@ -136,12 +151,16 @@ impl Arguments {
         {
             read.set(EXTRA, additional);
         }
-        let of_model = |(key, value): &(String, Value)| {
-            let is_role = key.ends_with("_token") && !ROLES.contains(&key.as_str());
-            is_role && matches!(value, Value::Json(Node::String(_)))
+        let of_model = |(key, value): &(&str, &Value)| {
+            is_own_role(key) && matches!(value, Value::Json(Node::String(_)))
         };
-        let own: Vec<_> = read.entries.extract_if(.., |entry| of_model(entry)).collect();
-        read.model_specific = own;
+        let names: Vec<String> =
+            read.entries.iter().filter(of_model).map(|(key, _)| key.to_owned()).collect();
+        for name in names {
+            if let Some(value) = read.take(&name) {
+                read.model_specific.set(&name, value);
+            }
+        }
         read.take_extra_map();
         let table = root.as_ref().filter(|_| without != Some("added_tokens_decoder"));
         match table.and_then(|root| root.field("added_tokens_decoder")) {
@@ -154,10 +173,8 @@ impl Arguments {
             None => read.legacy(files, of_file)?,
         }
         let added = &read.added;
-        for (key, value) in &mut read.entries {
-            if !ROLES.contains(&key.as_str()) {
-                continue;
-            }
+        for role in ROLES {
+            let Some(value) = read.entries.get_mut(role) else { continue };
             let name = match value {
                 Value::Json(Node::String(text)) => text.clone(),
                 Value::Token(token) => token.content.clone(),
@@ -186,6 +203,10 @@ impl Arguments {
                             Some(Value::List(items)) => items,
                             _ => Vec::new(),
                         };
+                        let mut known: FxHashMap<String, Vec<Value>> = FxHashMap::default();
+                        for item in &merged {
+                            known.entry(item.name()).or_default().push(item.clone());
+                        }
                         for (at, item) in items.iter().enumerate() {
                             let path = format!("{path}[{at}]");
                             let item = match item {
@@ -195,7 +216,9 @@ impl Arguments {
                                 }),
                                 plain => Value::read(plain, &path)?,
                             };
-                            if !merged.contains(&item) {
+                            let known = known.entry(item.name()).or_default();
+                            if !known.contains(&item) {
+                                known.push(item.clone());
                                 merged.push(item);
                             }
                         }
@@ -208,13 +231,14 @@ impl Arguments {
             self.take_extra_map();
         }
         if let Some(file) = Companion::read(files, "added_tokens.json")? {
-            let mut special: Vec<Special> = Vec::new();
+            let mut special: FxHashSet<String> = FxHashSet::default();
             for role in ROLES {
-                special.extend(self.role(role, None)?);
+                special.extend(self.role(role, None)?.map(|token| token.as_str().to_owned()));
             }
-            special.extend(self.listed(EXTRA)?);
+            let extra = self.listed(EXTRA)?;
+            special.extend(extra.iter().map(|token| token.as_str().to_owned()));
             for (content, id) in file.root().entries()? {
-                let is_special = special.iter().any(|token| token.as_str() == content);
+                let is_special = special.contains(content);
                 let token = Token {
                     normalized: Some(!is_special),
                     special: is_special,
@@ -246,21 +270,20 @@ impl Arguments {
         }
         let Some(Value::Map(named)) = self.take(EXTRA) else { return };
         for (name, value) in named {
-            put(&mut self.model_specific, &name, value);
+            self.model_specific.set(&name, value);
         }
     }
 
     pub(super) fn set(&mut self, key: &str, value: Value) {
-        put(&mut self.entries, key, value);
+        self.entries.set(key, value);
     }
 
     pub(super) fn get(&self, key: &str) -> Option<&Value> {
-        self.entries.iter().find(|(own, _)| own == key).map(|(_, value)| value)
+        self.entries.get(key)
     }
 
     pub(super) fn take(&mut self, key: &str) -> Option<Value> {
-        let at = self.entries.iter().position(|(own, _)| own == key)?;
-        Some(self.entries.remove(at).1)
+        self.entries.take(key)
     }
 
     /// A truth value, or what stands for an absent one.
@@ -318,25 +341,24 @@ impl Arguments {
 
     /// The tokens of the model's own roles, in the order in which they are set.
     pub(super) fn own_roles(&self) -> Result<Vec<(String, Special)>> {
-        let mut own: Vec<(String, Value)> = Vec::new();
-        for (key, value) in &self.entries {
-            let named = key.ends_with("_token") && !ROLES.contains(&key.as_str());
-            if named && matches!(value, Value::Token(_) | Value::Json(Node::String(_))) {
-                put(&mut own, key, value.clone());
+        let mut own: Ordered<&Value> = Ordered::default();
+        for (key, value) in self.entries.iter() {
+            if is_own_role(key) && matches!(value, Value::Token(_) | Value::Json(Node::String(_))) {
+                own.set(key, value);
             }
         }
-        for (key, value) in &self.model_specific {
-            put(&mut own, key, value.clone());
+        for (key, value) in self.model_specific.iter() {
+            own.set(key, value);
         }
-        let special = |(key, value): (String, Value)| {
+        let special = |(key, value): (&str, &&Value)| {
             let path = format!("{CONFIG}.{key}");
             let Some(token) = value.special(&path)? else {
                 return Err(Error::artifact(path, "transformers refuses null for a token's name.")
                     .hint("Leave the name out."));
             };
-            Ok((key, token))
+            Ok((key.to_owned(), token))
         };
-        own.into_iter().map(special).collect()
+        own.iter().map(special).collect()
     }
 
     /// The additional special tokens.
@@ -374,18 +396,10 @@ impl Arguments {
 
     /// The additional special tokens that reach the class under their old name.
     pub(super) fn additional(&mut self) -> Option<&mut Vec<Value>> {
-        let entry = self.entries.iter_mut().find(|(key, _)| key == ADDITIONAL)?;
-        match &mut entry.1 {
+        match self.entries.get_mut(ADDITIONAL)? {
             Value::List(items) => Some(items),
             _ => None,
         }
-    }
-}
-
-fn put(entries: &mut Vec<(String, Value)>, key: &str, value: Value) {
-    match entries.iter_mut().find(|(own, _)| own == key) {
-        Some((_, own)) => *own = value,
-        None => entries.push((key.to_owned(), value)),
     }
 }
 

@@ -1,9 +1,10 @@
 //! What `TokenizersBackend` does with a pipeline and its arguments, whatever the class.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::arguments::{Arguments, ROLES, refused};
 use super::class::Class;
+use super::ordered::Ordered;
 use super::parts;
 use super::token::{Added, Special, Token};
 use super::{classes, regex};
@@ -44,7 +45,7 @@ pub(super) struct Build<'a> {
     pub decoder: Option<Decoder>,
     pub added: Added<'a>,
     /// The tokens of the roles, those of the model's own last.
-    pub roles: Vec<(String, Option<Special>)>,
+    pub roles: Ordered<Option<Special>>,
     pub extra: Vec<Special>,
     /// There was no template when the tokens were added.
     lacks_template: bool,
@@ -68,13 +69,13 @@ impl<'a> Build<'a> {
             post_processor: file.post_processor.clone(),
             decoder: file.decoder.clone(),
             added: Added::new(file.model.tokens(), &file.added_tokens),
-            roles: Vec::new(),
+            roles: Ordered::default(),
             extra: Vec::new(),
             lacks_template: false,
         };
         for role in ROLES {
             let token = classes::role(&build, role)?;
-            build.roles.push((role.to_owned(), token));
+            build.roles.set(role, token);
         }
         if class.rebuilds() {
             build.added = Added::new(file.model.tokens(), &[]);
@@ -92,10 +93,10 @@ impl<'a> Build<'a> {
         let given = self.arguments.get("pad_token").is_some() || self.class.has_pad_token();
         let stored = self.file.padding.as_ref().and_then(|padding| padding["pad_token"].as_str());
         if let Some(token) = stored.filter(|_| !given) {
-            self.set_role("pad_token", Some(Special::Text(token.to_owned())));
+            self.roles.set("pad_token", Some(Special::Text(token.to_owned())));
         }
         for (name, token) in self.arguments.own_roles()? {
-            self.set_role(&name, Some(token));
+            self.roles.set(&name, Some(token));
         }
         self.extra = self.arguments.extra()?;
         if self.arguments.flag("split_special_tokens", false)? {
@@ -121,10 +122,12 @@ impl<'a> Build<'a> {
         let mut known = self.added.contents();
         known.extend(listed.clone().map(|token| token.content));
         let mut wanted: Vec<Special> = listed.map(Special::Token).collect();
-        let from = wanted.len();
+        let mut by_name: FxHashMap<&str, Vec<&Special>> = FxHashMap::default();
         let named = self.roles.iter().filter_map(|(_, token)| token.as_ref());
         for token in named.clone().chain(&self.extra) {
-            if !known.contains(token.as_str()) && !wanted[from..].contains(token) {
+            let same = by_name.entry(token.as_str()).or_default();
+            if !known.contains(token.as_str()) && !same.contains(&token) {
+                same.push(token);
                 wanted.push(token.clone());
             }
         }
@@ -214,17 +217,9 @@ impl<'a> Build<'a> {
         Ok(())
     }
 
-    fn set_role(&mut self, name: &str, token: Option<Special>) {
-        match self.roles.iter_mut().find(|(own, _)| own == name) {
-            Some((_, own)) => *own = token,
-            None => self.roles.push((name.to_owned(), token)),
-        }
-    }
-
     /// The token of a role, if it has one.
     pub(super) fn token(&self, role: &str) -> Option<&str> {
-        let (_, token) = self.roles.iter().find(|(own, _)| own == role)?;
-        token.as_ref().map(Special::as_str)
+        self.roles.get(role)?.as_ref().map(Special::as_str)
     }
 
     /// The token of a role, which a class cannot do without.

@@ -28,6 +28,8 @@ const CLIP: &str = concat!(
     r"|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+",
 );
 
+const MOST_SENTINELS: usize = 100_000;
+
 /// The tokens of `bos`, `eos`, `unk`, `sep`, `pad`, `cls` and `mask` that a class starts with.
 type Defaults = [Option<&'static str>; 7];
 
@@ -324,6 +326,9 @@ fn sentinels(build: &mut Build<'_>) -> Result<()> {
     use super::arguments::Value;
     use crate::formats::node::Node;
     let count = build.arguments.number("extra_ids", 100)?;
+    if count > MOST_SENTINELS {
+        return Err(refused("extra_ids", &format!("More than {MOST_SENTINELS} are not followed.")));
+    }
     let sentinels = (0..count).map(|number| format!("<extra_id_{number}>"));
     build.arguments.default_additional(sentinels.clone());
     let Some(tokens) = build.arguments.additional() else { return Ok(()) };

@@ -15,6 +15,7 @@ mod backend;
 mod class;
 mod classes;
 mod models;
+mod ordered;
 mod parts;
 mod regex;
 mod token;
@@ -76,9 +77,9 @@ pub(super) fn run(
     let build = Build::run(file, class, arguments, model_root.as_ref())?;
     let Build { normalizer, pre_tokenizer, post_processor, decoder, model, added, .. } = build;
     let mut roles: Vec<(String, String)> = Vec::new();
-    for (name, token) in build.roles {
+    for (name, token) in build.roles.iter() {
         if let Some(token) = token {
-            let name = name.strip_suffix("_token").unwrap_or(&name).to_owned();
+            let name = name.strip_suffix("_token").unwrap_or(name).to_owned();
             roles.push((name, token.as_str().to_owned()));
         }
     }
