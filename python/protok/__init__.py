@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from protok.errors import (
     ArtifactError,
+    ArtifactWarning,
     InputError,
     LimitError,
     ProtokError,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ArtifactError",
+    "ArtifactWarning",
     "Batch",
     "Encoding",
     "InputError",

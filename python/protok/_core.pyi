@@ -13,6 +13,7 @@ __all__ = [
     "AddedToken",
     "Batch",
     "Buffer",
+    "Contradiction",
     "ControlToken",
     "Encoding",
     "Tokenizer",
@@ -51,6 +52,7 @@ class Tokenizer:
         pattern: str | None = None,
         special_tokens: Mapping[str, int] | None = None,
         control_tokens: Sequence[str] | None = None,
+        as_loaded_by: Literal["transformers"] | None = None,
         cache_bytes: int = ...,
     ) -> Self: ...
     def encode(
@@ -111,6 +113,7 @@ class Tokenizer:
         skip_special_tokens: bool = False,
         errors: Errors = "replace",
         unknown: Unknown = "raise",
+        clean_up_spaces: bool = False,
     ) -> str: ...
     def decode_bytes(
         self,
@@ -126,6 +129,7 @@ class Tokenizer:
         skip_special_tokens: bool = False,
         errors: Errors = "replace",
         unknown: Unknown = "raise",
+        clean_up_spaces: bool = False,
         threads: int | None = None,
     ) -> list[str]: ...
     def to_files(self, format: str = "huggingface") -> dict[str, bytes]: ...
@@ -157,6 +161,12 @@ class Tokenizer:
     def control_tokens(self) -> list[ControlToken]: ...
     @property
     def roles(self) -> dict[str, str]: ...
+    @property
+    def role_tokens(self) -> dict[str, list[str]]: ...
+    @property
+    def chat_templates(self) -> dict[str, str]: ...
+    @property
+    def contradictions(self) -> list[Contradiction]: ...
     @property
     def warnings(self) -> list[str]: ...
 
@@ -284,6 +294,13 @@ class ControlToken:
     id: int
     content: str
     reason: str
+
+@final
+class Contradiction:
+    option: str
+    component: str
+    file: str
+    transformers: str
 
 @final
 class WordCounter:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 __all__ = [
     "ArtifactError",
+    "ArtifactWarning",
     "InputError",
     "LimitError",
     "ProtokError",
@@ -116,3 +117,13 @@ class LimitError(ProtokError):
 
 class VerificationError(ProtokError):
     """A check of a lock file did not hold."""
+
+
+class ArtifactWarning(UserWarning):
+    """The files of a tokenizer disagree; the message says about what, and what can be done.
+
+    Examples
+    --------
+    >>> import warnings, protok
+    >>> warnings.filterwarnings("ignore", category=protok.ArtifactWarning)
+    """

@@ -30,19 +30,26 @@ PRIMARY_FILES = (
 # These complete any of them.
 COMPANION_FILES = (
     "tokenizer_config.json",
+    "config.json",
     "special_tokens_map.json",
+    "added_tokens.json",
     "generation_config.json",
     "chat_template.jinja",
+    "chat_template.json",
     "encoding.json",
 )
 
+# So do all templates in these folders.
+TEMPLATE_FOLDERS = ("additional_chat_templates", "chat_templates")
+
 # These complete one of them.
-PARTNER_FILES = {"vocab.json": ("merges.txt", "added_tokens.json")}
+PARTNER_FILES = {"vocab.json": ("merges.txt",)}
 
 KNOWN_FILES = (
     *PRIMARY_FILES,
     *COMPANION_FILES,
     *(name for names in PARTNER_FILES.values() for name in names),
+    *(f"{folder}/*.jinja" for folder in TEMPLATE_FOLDERS),
 )
 
 
@@ -139,6 +146,9 @@ def _with_companions(path: Path) -> dict[str, bytes]:
         companion = path.with_name(name)
         if companion.is_file():
             files[name] = _bytes(companion)
+    for folder in TEMPLATE_FOLDERS:
+        for template in sorted(path.with_name(folder).glob("*.jinja")):
+            files[f"{folder}/{template.name}"] = _bytes(template)
     return files
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from protok import _core, saving, sources
-from protok.errors import ArtifactError
+from protok.errors import ArtifactError, ArtifactWarning, InputError
 
 if TYPE_CHECKING:
     from protok.inspection import Inspection
@@ -27,6 +28,7 @@ def load(
     pattern: str | None = None,
     special_tokens: Mapping[str, int] | None = None,
     control_tokens: Sequence[str] | None = None,
+    as_loaded_by: Literal["transformers"] | None = None,
     cache_bytes: int | None = None,
 ) -> Tokenizer:
     """Load a tokenizer from any artifact.
@@ -43,6 +45,11 @@ def load(
         For a rank file of no known encoding: both, spelled out.
     control_tokens
         The tokens that ordinary text must not spell, in place of those protok finds.
+    as_loaded_by
+        ``"transformers"`` gives what ``AutoTokenizer.from_pretrained`` of transformers 5.24.0
+        makes of the folder. By default the tokenizer file alone decides, and a configuration that
+        means another tokenizer is an :class:`~protok.ArtifactWarning`; ``tok.contradictions``
+        lists the differences.
     cache_bytes
         The size of the tokenizer's cache. It changes no result.
 
@@ -55,14 +62,27 @@ def load(
     """
     artifact = sources.read(source)
     size: dict[str, Any] = {} if cache_bytes is None else {"cache_bytes": cache_bytes}
-    return Tokenizer(
+    tok = Tokenizer(
         artifact.files,
         encoding=encoding if encoding is not None else artifact.encoding,
         pattern=pattern,
         special_tokens=special_tokens,
         control_tokens=control_tokens,
+        as_loaded_by=as_loaded_by,
         **size,
     )
+    if contradictions := tok.contradictions:
+        shown = source if isinstance(source, (str, os.PathLike)) else "the tokenizer"
+        differences = "".join(f"\n- {difference}" for difference in contradictions)
+        warnings.warn(
+            f"{shown}: the tokenizer file decides, but its configuration means another tokenizer."
+            f"{differences}\n"
+            'Pass as_loaded_by="transformers" for what transformers 5 would run, or correct the '
+            "configuration.",
+            ArtifactWarning,
+            stacklevel=2,
+        )
+    return tok
 
 
 class Tokenizer(_core.Tokenizer):

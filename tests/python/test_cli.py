@@ -120,3 +120,30 @@ def test_invalid_utf8_on_standard_input() -> None:
     result = protok("encode", "-", stdin=b"ab\xff")
     assert result.returncode == 2
     assert b"2" in result.stderr
+
+
+def test_decoded_text_is_tidied_on_request() -> None:
+    ids = json.loads(protok("encode", "--json", "true , isn 't it ?").stdout)["ids"]
+    shown = protok("decode", "--clean-up-spaces", *map(str, ids)).stdout.decode()
+    assert shown == "true, isn 't it?"
+
+
+def test_contradictions_are_told_on_the_screen_and_to_machines(tmp_path: Path) -> None:
+    assert protok("encode", "--json", "x").returncode == 0
+    from protok import load
+
+    load("protok:demo").save(tmp_path)
+    config = {"tokenizer_class": "GPT2Tokenizer", "add_prefix_space": True}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
+    inspected = protok("inspect", "--json", str(tmp_path))
+    components = [found["component"] for found in json.loads(inspected.stdout)["contradictions"]]
+    assert "pre_tokenizer" in components
+    assert not inspected.stderr
+    assert b"contradiction" in protok("inspect", str(tmp_path)).stdout
+    encoded = protok("encode", "--json", "--tokenizer", str(tmp_path), "x")
+    assert encoded.returncode == 0
+    assert b"as_loaded_by" in encoded.stderr
+    options = ("--json", "--tokenizer", str(tmp_path), "--as-loaded-by", "transformers")
+    as_loaded = protok("encode", *options, "x")
+    assert not as_loaded.stderr
+    assert json.loads(as_loaded.stdout)["tokens"][0].startswith("\u0120")

@@ -35,7 +35,7 @@ def test_gpt2_from_its_folder(
 
 def test_companions_come_along(folder_of: Writer) -> None:
     names = ("tokenizer.json", "tokenizer_config.json", "chat_template.jinja", "encoding.json")
-    folder = folder_of({**dict.fromkeys(names, MINIMAL), "vocab.txt": b"x", "config.json": b"{}"})
+    folder = folder_of({**dict.fromkeys(names, MINIMAL), "vocab.txt": b"x", "other.json": b"{}"})
     assert set(sources.read(folder).files) == set(names)
     assert set(sources.read(folder / "tokenizer.json").files) == set(names)
     assert set(sources.read(folder / "vocab.txt").files) == {"vocab.txt", *names[1:]}

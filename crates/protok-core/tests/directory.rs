@@ -201,14 +201,59 @@ fn companions_give_roles_templates_and_contradictions() {
         "eos_token_id[2]: no token has the id 77",
         "differs from the template \"default\"",
         "unk: \"<none>\" is not a token",
-        "added_tokens_decoder.1: \"<s>\" has other flags",
-        "added_tokens_decoder.9: \"<x>\" is not added",
-        "add_bos_token: true, but",
-        "add_prefix_space: true, but",
-        "do_lower_case: true, but",
+        "would be refused: tokenizer_config.json.bos_token",
     ] {
         assert!(notes.contains(part), "{part} is not in\n{notes}");
     }
+    assert!(artifact.contradictions.is_empty());
+}
+
+#[test]
+fn the_option_to_blame_is_found_and_harmless_ones_are_not_reported() {
+    let json = br#"{"normalizer": {"type": "BertNormalizer", "clean_text": true, "handle_chinese_chars": true,
+            "strip_accents": false, "lowercase": false},
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "BertPreTokenizer"}]},
+        "post_processor": {"type": "BertProcessing", "sep": ["[SEP]", 2], "cls": ["[CLS]", 1]},
+        "decoder": {"type": "WordPiece", "prefix": "\u0023\u0023", "cleanup": true},
+        "added_tokens": [
+            {"id": 0, "content": "[UNK]", "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": true},
+            {"id": 1, "content": "[CLS]", "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": true},
+            {"id": 2, "content": "[SEP]", "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": true},
+            {"id": 3, "content": "[PAD]", "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": true},
+            {"id": 4, "content": "[MASK]", "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": true}],
+        "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "\u0023\u0023",
+            "max_input_chars_per_word": 100,
+            "vocab": {"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "[PAD]": 3, "[MASK]": 4, "a": 5}}}"#;
+    let found = |config: &'static [u8]| {
+        let mut files = Files::single("tokenizer.json", json);
+        files.insert("tokenizer_config.json", config);
+        let artifact = formats::read(&files, &Options::default()).unwrap();
+        let found = artifact.contradictions.into_iter();
+        let found: Vec<String> =
+            found.map(|one| format!("{} {}", one.component, one.option)).collect();
+        (found.join(", "), artifact.config_notes.join("\n"))
+    };
+    let nothing = (String::new(), String::new());
+    assert_eq!(
+        found(br#"{"clean_up_tokenization_spaces": false, "add_bos_token": true}"#),
+        nothing
+    );
+    assert_eq!(found(br#"{"tokenizer_class": "BertTokenizer", "do_lower_case": false}"#), nothing);
+    let blame = |config| found(config).0;
+    assert_eq!(
+        blame(br#"{"tokenizer_class": "BertTokenizer", "do_lower_case": true, "strip_accents": false}"#),
+        "normalizer tokenizer_config.json.do_lower_case"
+    );
+    assert_eq!(
+        blame(br#"{"clean_up_tokenization_spaces": true, "mask_token": "<mask>"}"#),
+        "decoder tokenizer_config.json.clean_up_tokenization_spaces, \
+         added_tokens tokenizer_config.json.mask_token"
+    );
+    assert_eq!(
+        blame(br#"{"tokenizer_class": "MPNetTokenizer", "do_lower_case": false, "sep_token": "[SEP]"}"#),
+        "post_processor tokenizer_config.json.tokenizer_class, \
+         added_tokens tokenizer_config.json.tokenizer_class"
+    );
 }
 
 #[test]
@@ -268,5 +313,38 @@ proptest::proptest! {
         files.insert("generation_config.json", &config);
         let _ = formats::read(&Files::single("x.tiktoken", &damaged), &Options::default());
         let _ = formats::read(&files, &Options::default());
+    }
+
+    #[test]
+    fn any_configuration_is_followed_or_refused(
+        kind in 0usize..5,
+        class in 0usize..6,
+        bytes in proptest::collection::vec(proptest::arbitrary::any::<u8>(), 0..20),
+        at in 0usize..200,
+        cut in 0usize..30,
+    ) {
+        let classes = ["BertTokenizer", "T5Tokenizer", "LlamaTokenizer", "X", "Qwen2Tokenizer", "CLIPTokenizer"];
+        let config = format!(
+            r#"{{"tokenizer_class": "{}", "bos_token": "a", "extra_special_tokens": ["b", {{"__type": "AddedToken", "content": "c"}}],
+                "clean_up_tokenization_spaces": true, "do_lower_case": true, "added_tokens_decoder": {{"3": {{"content": "d"}}}}}}"#,
+            classes[class],
+        );
+        let mut files: Vec<(&str, Vec<u8>)> = vec![
+            ("tokenizer.json", br#"{"model": {"type": "BPE", "vocab": {"a": 0, "b": 1}, "merges": []}, "added_tokens": []}"#.to_vec()),
+            ("tokenizer_config.json", config.into_bytes()),
+            ("config.json", br#"{"model_type": "mistral", "transformers_version": "4.1"}"#.to_vec()),
+            ("special_tokens_map.json", br#"{"cls_token": {"content": "x"}, "extra_special_tokens": ["y"]}"#.to_vec()),
+            ("added_tokens.json", br#"{"z": 9}"#.to_vec()),
+        ];
+        let damaged = &mut files[kind].1;
+        let at = at.min(damaged.len());
+        let end = (at + cut).min(damaged.len());
+        damaged.splice(at..end, bytes);
+        let files: Files<'_> =
+            files.iter().map(|(name, bytes)| ((*name).to_owned(), bytes.as_slice())).collect();
+        let _ = formats::read(&files, &Options::default());
+        let options =
+            Options { as_loaded_by: Some(formats::Wrapper::Transformers), ..Options::default() };
+        let _ = formats::read(&files, &options);
     }
 }

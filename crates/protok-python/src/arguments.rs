@@ -2,6 +2,7 @@
 
 use protok_core::added_tokens::SpecialPolicy;
 use protok_core::decode::{DecodeOptions, Errors, Unknown};
+use protok_core::formats::Wrapper;
 use protok_core::labels::Scheme;
 use protok_core::offsets::{Frame, Of, Partial};
 use protok_core::pipeline::Pipeline;
@@ -116,6 +117,14 @@ pub fn scheme(name: &str) -> PyResult<Scheme> {
     }
 }
 
+/// The library whose reading of an artifact is wanted.
+pub fn wrapper(name: &str) -> PyResult<Wrapper> {
+    match name {
+        "transformers" => Ok(Wrapper::Transformers),
+        other => Err(not_one_of("as_loaded_by", other, "\"transformers\", or leave it out")),
+    }
+}
+
 /// How to truncate, if `max_length` is given.
 pub fn truncation(
     max_length: Option<usize>,
@@ -215,9 +224,11 @@ pub fn decode_options(
     skip_special_tokens: bool,
     errors: &str,
     unknown: &str,
+    clean_up_spaces: bool,
 ) -> PyResult<DecodeOptions> {
     Ok(DecodeOptions {
         skip_special_tokens,
+        clean_up_spaces,
         errors: match errors {
             "replace" => Errors::Replace,
             "strict" => Errors::Strict,

@@ -3,6 +3,7 @@
 mod arguments;
 mod batch;
 mod buffer;
+mod contradiction;
 mod encoding;
 mod errors;
 mod restore;
@@ -21,6 +22,8 @@ mod _core {
     use super::batch::Batch;
     #[pymodule_export]
     use super::buffer::Buffer;
+    #[pymodule_export]
+    use super::contradiction::Contradiction;
     #[pymodule_export]
     use super::encoding::Encoding;
     #[pymodule_export]

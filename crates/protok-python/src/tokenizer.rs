@@ -12,9 +12,10 @@ use protok_core::pipeline::{CompileOptions, DEFAULT_CACHE_BYTES, Pipeline};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 
-use crate::arguments::{Text, decode_options, ids, place, policy, truncation};
+use crate::arguments::{Text, decode_options, ids, place, policy, truncation, wrapper};
 use crate::batch::{Batch, BatchTexts};
 use crate::buffer::{self, Buffer};
+use crate::contradiction::Contradiction;
 use crate::encoding::{Encoding, Origin, Source};
 use crate::errors::OrRaise;
 use crate::vocab::{AddedToken, ControlToken, Vocab};
@@ -35,6 +36,7 @@ struct ArtifactInfo {
     roles: Vec<(String, String)>,
     chat_templates: Vec<(String, String)>,
     notes: Vec<String>,
+    contradictions: Vec<formats::Contradiction>,
     sources: Vec<(String, String)>,
     fingerprint: Arc<str>,
 }
@@ -80,7 +82,8 @@ fn detach_if<T: Send>(py: Python<'_>, bytes: usize, work: impl FnOnce() -> T + S
 #[pymethods]
 impl Tokenizer {
     #[new]
-    #[pyo3(signature = (files, *, encoding=None, pattern=None, special_tokens=None, control_tokens=None, cache_bytes=DEFAULT_CACHE_BYTES))]
+    #[pyo3(signature = (files, *, encoding=None, pattern=None, special_tokens=None, control_tokens=None, as_loaded_by=None, cache_bytes=DEFAULT_CACHE_BYTES))]
+    #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
         files: &Bound<'_, PyDict>,
@@ -88,8 +91,10 @@ impl Tokenizer {
         pattern: Option<String>,
         special_tokens: Option<BTreeMap<String, u32>>,
         control_tokens: Option<Vec<String>>,
+        as_loaded_by: Option<&str>,
         cache_bytes: usize,
     ) -> PyResult<Self> {
+        let as_loaded_by = as_loaded_by.map(wrapper).transpose()?;
         let mut contents: Vec<(String, pyo3::pybacked::PyBackedBytes)> = Vec::new();
         for (name, content) in files {
             contents.push((name.extract()?, content.cast_into::<PyBytes>()?.into()));
@@ -109,9 +114,18 @@ impl Tokenizer {
                 pattern,
                 special_tokens: special_tokens.map(|tokens| tokens.into_iter().collect()),
                 tokenizer_class: None,
+                as_loaded_by,
             };
-            let Artifact { spec, roles, chat_templates, config_notes, notes, format, sources } =
-                formats::read(&files, &read)?;
+            let Artifact {
+                spec,
+                roles,
+                chat_templates,
+                config_notes,
+                contradictions,
+                notes,
+                format,
+                sources,
+            } = formats::read(&files, &read)?;
             let fingerprint = formats::fingerprint(&spec)?;
             let literals =
                 |(_, text): &(String, String)| formats::template_literals::literals(text);
@@ -121,6 +135,7 @@ impl Tokenizer {
                 roles,
                 chat_templates,
                 notes: config_notes.into_iter().chain(notes).collect(),
+                contradictions,
                 sources,
                 fingerprint: fingerprint.into(),
             };
@@ -266,15 +281,16 @@ impl Tokenizer {
     }
 
     /// The text that ids stand for.
-    #[pyo3(signature = (ids, *, skip_special_tokens=false, errors="replace", unknown="raise"))]
+    #[pyo3(signature = (ids, *, skip_special_tokens=false, errors="replace", unknown="raise", clean_up_spaces=false))]
     fn decode(
         &self,
         ids: &Bound<'_, PyAny>,
         skip_special_tokens: bool,
         errors: &str,
         unknown: &str,
+        clean_up_spaces: bool,
     ) -> PyResult<String> {
-        let options = decode_options(skip_special_tokens, errors, unknown)?;
+        let options = decode_options(skip_special_tokens, errors, unknown, clean_up_spaces)?;
         self.pipeline.decode(&self::ids(ids)?, options).or_raise()
     }
 
@@ -286,13 +302,14 @@ impl Tokenizer {
         skip_special_tokens: bool,
         unknown: &str,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let options = decode_options(skip_special_tokens, "replace", unknown)?;
+        let options = decode_options(skip_special_tokens, "replace", unknown, false)?;
         let bytes = self.pipeline.decode_bytes(&self::ids(ids)?, options).or_raise()?;
         Ok(PyBytes::new(ids.py(), &bytes))
     }
 
     /// The texts that many lists of ids stand for.
-    #[pyo3(signature = (batch, *, skip_special_tokens=false, errors="replace", unknown="raise", threads=None))]
+    #[pyo3(signature = (batch, *, skip_special_tokens=false, errors="replace", unknown="raise", clean_up_spaces=false, threads=None))]
+    #[allow(clippy::too_many_arguments)]
     fn decode_batch(
         &self,
         py: Python<'_>,
@@ -300,9 +317,10 @@ impl Tokenizer {
         skip_special_tokens: bool,
         errors: &str,
         unknown: &str,
+        clean_up_spaces: bool,
         threads: Option<usize>,
     ) -> PyResult<Vec<String>> {
-        let options = decode_options(skip_special_tokens, errors, unknown)?;
+        let options = decode_options(skip_special_tokens, errors, unknown, clean_up_spaces)?;
         let rows: Vec<Vec<u32>> = match batch.cast::<Batch>() {
             Ok(batch) => batch.get().rows().map(<[u32]>::to_vec).collect(),
             Err(_) => batch.try_iter()?.map(|row| ids(&row?)).collect::<PyResult<_>>()?,
@@ -435,14 +453,46 @@ impl Tokenizer {
             .collect()
     }
 
-    /// The token of each role. Tokens that the artifact lists as additional have none.
+    /// The token of each role, the first one where the files name several. Tokens that the
+    /// artifact lists as additional have no role.
     #[getter]
     fn roles<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
         for (role, token) in self.artifact.roles.iter().filter(|(role, _)| role != "additional") {
-            dict.set_item(role, token)?;
+            if !dict.contains(role)? {
+                dict.set_item(role, token)?;
+            }
         }
         Ok(dict)
+    }
+
+    /// All tokens of each role, those listed without one under `additional`.
+    #[getter]
+    fn role_tokens(&self) -> BTreeMap<String, Vec<String>> {
+        let mut tokens: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for (role, token) in &self.artifact.roles {
+            let tokens = tokens.entry(role.clone()).or_default();
+            if !tokens.contains(token) {
+                tokens.push(token.clone());
+            }
+        }
+        tokens
+    }
+
+    /// The chat templates by name; the main one is `default` and comes first.
+    #[getter]
+    fn chat_templates<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for (name, template) in &self.artifact.chat_templates {
+            dict.set_item(name, template)?;
+        }
+        Ok(dict)
+    }
+
+    /// Where the configuration files mean another tokenizer than the tokenizer file, which decides.
+    #[getter]
+    fn contradictions(&self) -> Vec<Contradiction> {
+        self.artifact.contradictions.iter().map(Contradiction::from).collect()
     }
 
     #[getter]

@@ -12,6 +12,7 @@ from rich.table import Table
 from protok.cli.encode import visible
 from protok.cli.terminal import (
     DEFAULT_SOURCE,
+    AsLoadedByOption,
     JsonOption,
     SpecialOption,
     TokenizerOption,
@@ -28,12 +29,13 @@ SHOWN = 48
 def run(
     texts: Annotated[list[str], typer.Argument(help="Texts, or - for standard input.")],
     tokenizer: TokenizerOption = DEFAULT_SOURCE,
+    as_loaded_by: AsLoadedByOption = None,
     files: Annotated[bool, typer.Option("--files", help="The arguments are files.")] = False,
     special: SpecialOption = "text",
     json: JsonOption = False,
 ) -> None:
     """Count the tokens of texts, or of files."""
-    tok = load(tokenizer)
+    tok = load(tokenizer, as_loaded_by)
     rows = []
     for argument in track(texts, total=len(texts), label="count"):
         data = read_path(Path(argument)) if files else read_argument(argument)

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from protok.cli.terminal import (
     DEFAULT_SOURCE,
+    AsLoadedByOption,
     JsonOption,
     SpecialOption,
     TokenizerOption,
@@ -43,6 +44,7 @@ VISIBLE = str.maketrans({" ": "·", "\n": "⏎", "\r": "␍", "\t": "⇥"})
 def run(
     text: Annotated[str | None, typer.Argument(help="The text, or - for standard input.")] = None,
     tokenizer: TokenizerOption = DEFAULT_SOURCE,
+    as_loaded_by: AsLoadedByOption = None,
     file: Annotated[Path | None, typer.Option(help="Read the text from a file.")] = None,
     special: SpecialOption = "raise",
     special_tokens: Annotated[
@@ -57,7 +59,7 @@ def run(
     if (text is None) == (file is None):
         raise InputError(what="There is no one text.", hint="Give TEXT, - or --file PATH.")
     data = read_argument(text) if text is not None else read_path(file or Path())
-    tok = load(tokenizer)
+    tok = load(tokenizer, as_loaded_by)
     encoding = tok.encode(data, add_special_tokens=special_tokens, special=special)
     if json:
         print_json(

@@ -12,7 +12,13 @@ from rich.table import Table
 from rich.text import Text
 
 from protok.cli.encode import visible
-from protok.cli.terminal import DEFAULT_SOURCE, JsonOption, load, print_json
+from protok.cli.terminal import (
+    DEFAULT_SOURCE,
+    AsLoadedByOption,
+    JsonOption,
+    load,
+    print_json,
+)
 
 if TYPE_CHECKING:
     from protok.inspection import Contract, Inspection
@@ -69,10 +75,11 @@ def run(
         Literal["f64", "f32", "bf16", "f16", "f8", "i8"],
         typer.Option(help="The type of the embedding's numbers."),
     ] = "bf16",
+    as_loaded_by: AsLoadedByOption = None,
     json: JsonOption = False,
 ) -> None:
     """Show what a tokenizer is made of, what it loses, and what is odd about it."""
-    tok = load(source)
+    tok = load(source, as_loaded_by, warn=False)
     inspection = tok.inspect()
     size = inspection.embedding_bytes(width, dtype)
     if json:
@@ -82,6 +89,15 @@ def run(
                 **inspection.to_dict(),
                 "special_tokens": tok.special_tokens,
                 "fingerprint": tok.fingerprint,
+                "contradictions": [
+                    {
+                        "option": found.option,
+                        "component": found.component,
+                        "file": found.file,
+                        "transformers": found.transformers,
+                    }
+                    for found in tok.contradictions
+                ],
                 "embedding": {"width": width, "dtype": dtype, "bytes": size},
             }
         )
@@ -89,6 +105,8 @@ def run(
     console = Console(highlight=False)
     rows = f"{inspection.size:,} by {width:,} {dtype}"
     draw(console, source, inspection, tok.spec, f"{rows} = {_bytes(size)}")
+    for found in tok.contradictions:
+        console.print(Text(f"contradiction: {found}", style="yellow"))
 
 
 def draw(console: Console, source: str, inspection: Inspection, spec: Spec, embedding: str) -> None:

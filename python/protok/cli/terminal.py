@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 import typer
 from rich.console import Console
 
-from protok.errors import InputError, ProtokError
+from protok.errors import ArtifactWarning, InputError, ProtokError
 
 if TYPE_CHECKING:
     from protok.tokenizer import Tokenizer
@@ -31,14 +32,30 @@ SpecialOption = Annotated[
     Literal["raise", "text", "parse"],
     typer.Option(help="A control token in the text: refuse it, read it as text, parse it."),
 ]
+AsLoadedByOption = Annotated[
+    Literal["transformers"] | None,
+    typer.Option(help="Follow the configuration files as this library does."),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 
 
-def load(source: str) -> Tokenizer:
+def load(
+    source: str,
+    as_loaded_by: Literal["transformers"] | None = None,
+    *,
+    warn: bool = True,
+) -> Tokenizer:
     """Load a tokenizer; the engine is imported here, so that --help does not wait for it."""
     from protok.tokenizer import load as load_source  # noqa: PLC0415
 
-    return load_source(source)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ArtifactWarning)
+        tok = load_source(source, as_loaded_by=as_loaded_by)
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    for warning in caught:
+        if warn or not issubclass(warning.category, ArtifactWarning):
+            console.print(f"protok: {warning.message}", markup=False, style="yellow")
+    return tok
 
 
 def read_argument(text: str) -> str | bytes:

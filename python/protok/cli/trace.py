@@ -9,6 +9,7 @@ from rich.console import Console
 
 from protok.cli.terminal import (
     DEFAULT_SOURCE,
+    AsLoadedByOption,
     JsonOption,
     SpecialOption,
     TokenizerOption,
@@ -21,6 +22,7 @@ from protok.cli.terminal import (
 def run(
     text: Annotated[str, typer.Argument(help="The text, or - for standard input.")],
     tokenizer: TokenizerOption = DEFAULT_SOURCE,
+    as_loaded_by: AsLoadedByOption = None,
     special: SpecialOption = "raise",
     special_tokens: Annotated[
         bool,
@@ -31,7 +33,7 @@ def run(
     json: JsonOption = False,
 ) -> None:
     """Show what every stage does to a text, from bytes to ids."""
-    trace = load(tokenizer).trace(
+    trace = load(tokenizer, as_loaded_by).trace(
         read_argument(text), add_special_tokens=special_tokens, special=special
     )
     if json:

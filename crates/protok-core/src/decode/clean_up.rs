@@ -14,8 +14,9 @@ const BEFORE: [(&str, &str); 7] = [
 const CONTRACTION: (&str, &str) = (" do not", " don't");
 const AFTER: [(&str, &str); 3] = [(" 's", "'s"), (" 've", "'ve"), (" 're", "'re")];
 
-/// Tidies a decoded text as `clean_up_tokenization_spaces` of `transformers` does. Text that had
-/// such blanks to begin with loses them.
+/// Tidies a decoded text as `clean_up_tokenization_spaces` of `transformers` does
+/// (`PreTrainedTokenizerBase.clean_up_tokenization` in release 5.24.0). Text that had such blanks
+/// to begin with loses them. That release does it only where the model is not BPE.
 ///
 /// ```
 /// assert_eq!(protok_core::decode::clean_up("I 'm here , are n't I ?"), "I'm here, aren't I?");

@@ -6,6 +6,7 @@ use crate::spec::{self, Semantics};
 use crate::text::edits::check_growth;
 use crate::vocab::Vocab;
 
+use super::clean_up::clean_up;
 use super::llama_cpp;
 use super::sentencepiece::SentencePiece;
 use super::steps::{Step, add_steps, byte_level};
@@ -41,6 +42,9 @@ pub struct DecodeOptions {
     pub errors: Errors,
     /// Ids that the vocabulary lacks.
     pub unknown: Unknown,
+    /// Tidy the blanks around English punctuation in the decoded text ([`clean_up`]). It is about
+    /// text: [`Decoder::decode_bytes`] does not do it.
+    pub clean_up_spaces: bool,
 }
 
 /// A compiled decoder.
@@ -189,16 +193,19 @@ impl Decoder {
         added: &AddedTokens,
         options: DecodeOptions,
     ) -> Result<String> {
-        match String::from_utf8(self.decode_bytes(ids, vocab, added, options)?) {
-            Ok(text) => Ok(text),
+        let text = match String::from_utf8(self.decode_bytes(ids, vocab, added, options)?) {
+            Ok(text) => text,
             Err(error) if options.errors == Errors::Strict => {
                 let at = error.utf8_error().valid_up_to();
-                Err(Error::input(format!("The ids do not decode to UTF-8: byte {at} is wrong."))
-                    .position(at)
-                    .hint("Pass errors=\"replace\", or use decode_bytes."))
+                return Err(Error::input(format!(
+                    "The ids do not decode to UTF-8: byte {at} is wrong."
+                ))
+                .position(at)
+                .hint("Pass errors=\"replace\", or use decode_bytes."));
             }
-            Err(error) => Ok(String::from_utf8_lossy(error.as_bytes()).into_owned()),
-        }
+            Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+        };
+        Ok(if options.clean_up_spaces { clean_up(&text) } else { text })
     }
 }
 

@@ -99,6 +99,11 @@ impl Step {
             Step::Replace { pattern, content } => {
                 let mut grown = 0;
                 for token in &mut tokens {
+                    // An expression may look at what stands before and after, so it must see the
+                    // whole token, in which the reference has no bytes that are not text.
+                    if !pattern.is_literal() && std::str::from_utf8(token).is_err() {
+                        *token = String::from_utf8_lossy(token).into_owned().into_bytes();
+                    }
                     map_text(token, |text| replace_all(text, pattern, content, original))?;
                     grown += token.len();
                     check_growth(original, grown)?;

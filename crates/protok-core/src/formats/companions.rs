@@ -1,15 +1,12 @@
-//! The files beside a tokenizer: which token plays which role, chat templates, and what they
-//! claim about the pipeline.
+//! The files beside a tokenizer: which token plays which role, and chat templates.
 //!
-//! Nothing here changes a tokenizer. The tokenizer's own file is the authority; where
-//! `tokenizer_config.json` says something else, [`contradictions`] reports it.
+//! Nothing here changes a tokenizer. The tokenizer's own file is the authority; what its
+//! configuration would make of it stands in [`super::contradictions`].
 
 use super::directory::Files;
 use super::node::{Cursor, Node};
 use crate::error::{Error, Result};
-use crate::spec::{
-    AddedToken, Normalizer, PostProcessor, PreTokenizer, PrependScheme, Spec, TemplateItem,
-};
+use crate::spec::{AddedToken, Spec};
 use crate::vocab::{SeededMap, SeededSet};
 
 /// The file with the wrapper's settings.
@@ -247,143 +244,18 @@ pub(super) fn chat_templates(
     Ok(templates)
 }
 
-// ---------------------------------------------------------------------------------------------
-// Contradictions
-
-/// Where `tokenizer_config.json` says something else than the tokenizer does.
-pub(super) fn contradictions(
-    files: &Files<'_>,
-    spec: &Spec,
-    roles: &[(String, String)],
-    notes: &mut Vec<String>,
-) -> Result<()> {
-    let known: SeededMap<&[u8], u32> = spec
+/// The roles whose token the tokenizer does not have.
+pub(super) fn missing_roles(spec: &Spec, roles: &[(String, String)], notes: &mut Vec<String>) {
+    let known: SeededSet<&[u8]> = spec
         .model
         .tokens()
         .iter()
-        .chain(spec.added_tokens.iter().map(|token| (token.content.as_bytes(), token.id)))
+        .map(|(token, _)| token)
+        .chain(spec.added_tokens.iter().map(|token| token.content.as_bytes()))
         .collect();
     for (role, token) in roles {
-        if !known.contains_key(token.as_bytes()) {
+        if !known.contains(token.as_bytes()) {
             notes.push(format!("{role}: {token:?} is not a token"));
         }
-    }
-    let Some(file) = Companion::read(files, CONFIG)? else { return Ok(()) };
-    let root = file.root();
-    if let Some(table) = root.present("added_tokens_decoder") {
-        let own = OwnTokens::of(spec);
-        for token in decoder_table(&table)? {
-            own.compare(&token, notes);
-        }
-    }
-    let flag = |name: &str| root.present(name).and_then(|field| field.bool().ok());
-    for (role, first) in [("bos", true), ("eos", false)] {
-        let Some(wanted) = flag(&format!("add_{role}_token")) else { continue };
-        let token = roles.iter().find(|(name, _)| name == role).map(|(_, token)| token.as_str());
-        let does = token.is_some_and(|token| {
-            spec.post_processor.as_ref().is_some_and(|p| puts(p, token, first))
-        });
-        if wanted != does {
-            let verb = if does { "adds it" } else { "does not add it" };
-            notes.push(format!("{CONFIG}.add_{role}_token: {wanted}, but the tokenizer {verb}"));
-        }
-    }
-    if let Some(wanted) = flag("add_prefix_space")
-        && let Some(does) = spec.pre_tokenizer.as_ref().and_then(prefixes)
-        && wanted != does
-    {
-        notes.push(format!("{CONFIG}.add_prefix_space: {wanted}, but the tokenizer has {does}"));
-    }
-    if let Some(wanted) = flag("do_lower_case") {
-        let does = spec.normalizer.as_ref().is_some_and(lowers);
-        if wanted != does {
-            notes.push(format!("{CONFIG}.do_lower_case: {wanted}, but the tokenizer has {does}"));
-        }
-    }
-    if flag("clean_up_tokenization_spaces") == Some(true) {
-        notes.push(format!(
-            "{CONFIG}.clean_up_tokenization_spaces: tidies decoded text, which the tokenizer itself \
-             does not"
-        ));
-    }
-    Ok(())
-}
-
-/// The tokenizer's own added tokens, by id and by spelling.
-struct OwnTokens<'s> {
-    by_id: SeededMap<u32, &'s AddedToken>,
-    by_content: SeededMap<&'s str, &'s AddedToken>,
-}
-
-impl<'s> OwnTokens<'s> {
-    fn of(spec: &'s Spec) -> Self {
-        // Of several, the first counts.
-        let tokens = || spec.added_tokens.iter().rev();
-        Self {
-            by_id: tokens().map(|token| (token.id, token)).collect(),
-            by_content: tokens().map(|token| (token.content.as_str(), token)).collect(),
-        }
-    }
-
-    fn compare(&self, token: &AddedToken, notes: &mut Vec<String>) {
-        let path = format!("{CONFIG}.added_tokens_decoder.{}", token.id);
-        let content = &token.content;
-        notes.push(match self.by_id.get(&token.id) {
-            Some(own) if *own == token => return,
-            Some(own) if own.content == *content => {
-                format!("{path}: {content:?} has other flags than in the tokenizer")
-            }
-            Some(own) => {
-                format!("{path}: {content:?}, but the tokenizer has {:?}", own.content)
-            }
-            None => match self.by_content.get(content.as_str()) {
-                Some(own) => {
-                    format!("{path}: {content:?} has the id {} in the tokenizer", own.id)
-                }
-                None => format!("{path}: {content:?} is not added by the tokenizer"),
-            },
-        });
-    }
-}
-
-/// Whether the template for one text starts (or ends) with this token.
-fn puts(processor: &PostProcessor, token: &str, first: bool) -> bool {
-    match processor {
-        PostProcessor::Sequence(items) => items.iter().any(|item| puts(item, token, first)),
-        PostProcessor::ByteLevel(_) => false,
-        PostProcessor::Roberta(fields) => {
-            *(if first { &fields.cls.0 } else { &fields.sep.0 }) == token
-        }
-        PostProcessor::Bert(fields) => {
-            *(if first { &fields.cls.0 } else { &fields.sep.0 }) == token
-        }
-        PostProcessor::Template(template) => {
-            let item = if first { template.single.first() } else { template.single.last() };
-            let Some(TemplateItem::SpecialToken { id, .. }) = item else { return false };
-            template.special_tokens.iter().any(|(key, value)| {
-                let end = if first { value.tokens.first() } else { value.tokens.last() };
-                key == id && end.is_some_and(|end| end == token)
-            })
-        }
-    }
-}
-
-/// Whether a blank is put before a text; `None` where the pre-tokenizer has no such setting.
-fn prefixes(pre_tokenizer: &PreTokenizer) -> Option<bool> {
-    match pre_tokenizer {
-        PreTokenizer::Sequence(items) => {
-            items.iter().filter_map(prefixes).reduce(|any, one| any || one)
-        }
-        PreTokenizer::ByteLevel(fields) => Some(fields.add_prefix_space),
-        PreTokenizer::Metaspace(fields) => Some(fields.prepend_scheme != PrependScheme::Never),
-        _ => None,
-    }
-}
-
-fn lowers(normalizer: &Normalizer) -> bool {
-    match normalizer {
-        Normalizer::Sequence(items) => items.iter().any(lowers),
-        Normalizer::Bert(fields) => fields.lowercase,
-        other => *other == Normalizer::Lowercase,
     }
 }

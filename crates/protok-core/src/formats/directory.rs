@@ -13,18 +13,20 @@
 //!
 //! Files are told apart by content ([`detect`]), so a rank file called `tokenizer.model` is a
 //! rank file. Roles and chat templates come from the companions; whatever `tokenizer_config.json`
-//! says about the pipeline is compared and reported, never applied, except where the main file
-//! has no pipeline at all (`vocab.json`, `vocab.txt`), which needs the class name and its flags.
+//! says about the pipeline is compared and reported, and applied only where the caller asks for
+//! what a wrapper makes of the folder ([`Wrapper`]) or where the main file has no pipeline at all
+//! (`vocab.json`, `vocab.txt`), which needs the class name and its flags.
 
 use std::collections::BTreeMap;
 
 use super::companions::{self, CONFIG, Companion, utf8};
+use super::contradictions::{self, Contradiction};
 use super::detect::{Format, LOADABLE, detect};
 use super::hash::sha256_hex;
 use super::node::Cursor;
 use super::vocab_merges::{self, Companions, Family};
 use super::vocab_txt::{self, Flags};
-use super::{gguf, rwkv, sentencepiece, tekken, tiktoken, tokenizer_json};
+use super::{gguf, rwkv, sentencepiece, tekken, tiktoken, tokenizer_json, transformers};
 use crate::error::{Error, Result};
 use crate::spec::Spec;
 
@@ -75,6 +77,15 @@ pub struct Options {
     pub special_tokens: Option<Vec<(String, u32)>>,
     /// The class whose pipeline goes around `vocab.json` and `merges.txt`.
     pub tokenizer_class: Option<String>,
+    /// The library whose reading of the whole folder is wanted, in place of the main file's own.
+    pub as_loaded_by: Option<Wrapper>,
+}
+
+/// A library that wraps tokenizer files in a configuration of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wrapper {
+    /// Hugging Face `transformers`, release 5.24.0: `AutoTokenizer.from_pretrained(folder)`.
+    Transformers,
 }
 
 /// A tokenizer that was read.
@@ -87,8 +98,10 @@ pub struct Artifact {
     pub roles: Vec<(String, String)>,
     /// The chat templates by name; the main one is `default` and stands first.
     pub chat_templates: Vec<(String, String)>,
-    /// Where companion files contradict the tokenizer.
+    /// What is wrong with the companion files.
     pub config_notes: Vec<String>,
+    /// Where the configuration means another tokenizer than the file.
+    pub contradictions: Vec<Contradiction>,
     /// What the main file says without effect, or otherwise than it seems.
     pub notes: Vec<String>,
     /// The main file's format.
@@ -99,6 +112,7 @@ pub struct Artifact {
 
 const COMPANIONS: &[&str] = &[
     CONFIG,
+    "config.json",
     "special_tokens_map.json",
     "generation_config.json",
     "added_tokens.json",
@@ -136,13 +150,22 @@ pub fn read(files: &Files<'_>, options: &Options) -> Result<Artifact> {
     let Some(main) = read_main(files, &found, options, &roles)? else {
         return Err(nothing(&found, first_error));
     };
-    let Main { format, used, spec, notes, roles: own, chat_templates: own_templates } = main;
+    let Main { format, used, mut spec, notes, roles: own, chat_templates: own_templates } = main;
+    let mut config_notes = Vec::new();
+    let contradictions = follow(
+        files,
+        format,
+        used.first().copied().unwrap_or_default(),
+        options.as_loaded_by,
+        &mut spec,
+        &mut roles,
+        &mut config_notes,
+    )?;
     for (role, token) in own {
         if !roles.iter().any(|(known, _)| *known == role) {
             roles.push((role, token));
         }
     }
-    let mut config_notes = Vec::new();
     companions::roles_by_id(files, &spec, &mut roles, &mut config_notes)?;
     let mut chat_templates = companions::chat_templates(files, &mut config_notes)?;
     for (name, template) in own_templates {
@@ -150,7 +173,7 @@ pub fn read(files: &Files<'_>, options: &Options) -> Result<Artifact> {
             chat_templates.push((name, template));
         }
     }
-    companions::contradictions(files, &spec, &roles, &mut config_notes)?;
+    companions::missing_roles(&spec, &roles, &mut config_notes);
     let sources = files
         .iter()
         .filter(|(name, _)| {
@@ -158,7 +181,61 @@ pub fn read(files: &Files<'_>, options: &Options) -> Result<Artifact> {
         })
         .map(|(name, bytes)| (name.to_owned(), sha256_hex(bytes)))
         .collect();
-    Ok(Artifact { spec, roles, chat_templates, config_notes, notes, format, sources })
+    Ok(Artifact {
+        spec,
+        roles,
+        chat_templates,
+        config_notes,
+        contradictions,
+        notes,
+        format,
+        sources,
+    })
+}
+
+/// Works out what a wrapper would make of a folder, and applies it if the caller wants it;
+/// otherwise compares it with the file.
+fn follow(
+    files: &Files<'_>,
+    format: Format,
+    main: &str,
+    wanted: Option<Wrapper>,
+    spec: &mut Spec,
+    roles: &mut Vec<(String, String)>,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Contradiction>> {
+    if format != Format::TokenizerJson {
+        return match wanted {
+            None => Ok(Vec::new()),
+            Some(Wrapper::Transformers) => Err(Error::artifact(
+                main,
+                format!("transformers converts a {format} in a way that protok does not follow."),
+            )
+            .hint(
+                "Convert it with transformers once, load the tokenizer.json, or load without \
+                 as_loaded_by.",
+            )
+            .value(format.to_string())),
+        };
+    }
+    let json = files.get(main).unwrap_or_default();
+    match (transformers::run(files, json, spec, None), wanted) {
+        (Ok(theirs), None) => {
+            notes.extend(contradictions::notes(spec, &theirs));
+            contradictions::find(files, json, spec, &theirs)
+        }
+        (Ok(mut theirs), Some(Wrapper::Transformers)) => {
+            *roles = std::mem::take(&mut theirs.roles);
+            theirs.apply(spec);
+            Ok(Vec::new())
+        }
+        // Nobody asked for it.
+        (Err(error), None) => {
+            notes.push(format!("as_loaded_by=\"transformers\" would be refused: {error}"));
+            Ok(Vec::new())
+        }
+        (Err(error), Some(_)) => Err(error),
+    }
 }
 
 /// What the main file says.

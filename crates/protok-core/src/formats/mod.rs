@@ -7,6 +7,7 @@
 pub mod canonical;
 mod companions;
 mod companions_write;
+pub mod contradictions;
 pub mod detect;
 pub mod directory;
 pub mod gguf;
@@ -20,10 +21,12 @@ pub mod tekken;
 pub mod template_literals;
 pub mod tiktoken;
 pub mod tokenizer_json;
+mod transformers;
 pub mod vocab_merges;
 pub mod vocab_txt;
 
 pub use canonical::fingerprint;
+pub use contradictions::Contradiction;
 pub use detect::{Format, detect};
-pub use directory::{Artifact, Files, Options, read};
+pub use directory::{Artifact, Files, Options, Wrapper, read};
 pub use save::{Saving, save};

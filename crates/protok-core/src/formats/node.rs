@@ -166,6 +166,11 @@ impl<'a> Cursor<'a> {
         Self { node, place: Place::Root(name) }
     }
 
+    /// The value itself.
+    pub(crate) fn node(&self) -> &'a Node {
+        self.node
+    }
+
     /// The JSON path.
     pub(crate) fn path(&self) -> String {
         self.place.to_string()

@@ -92,6 +92,12 @@ impl Matcher {
         Ok(Matcher { engine, source: shortened(pattern) })
     }
 
+    /// Whether it looks for a literal string, whatever stands around that.
+    #[must_use]
+    pub fn is_literal(&self) -> bool {
+        matches!(self.engine, Engine::Literal(_))
+    }
+
     /// Compiles a pattern of the spec: a literal string, or a regular expression.
     ///
     /// # Errors

@@ -37,6 +37,7 @@ mod tests;
 
 pub(crate) use added_tokens::settle;
 pub use from_ranks::from_ranks;
+pub(crate) use read::nearest_scores;
 pub use read::{Loaded, read};
 pub(crate) use write::components;
 pub use write::write;

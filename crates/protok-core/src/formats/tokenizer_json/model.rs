@@ -212,7 +212,7 @@ fn word_level(fields: &RawFields<'_>) -> Result<Model> {
 }
 
 fn unigram(fields: &RawFields<'_>) -> Result<Model> {
-    let (vocab, scores) = vocab::read_scored(fields.need("vocab")?, "model.vocab")?;
+    let (vocab, scores) = vocab::read_scored(fields.need("vocab")?, "model.vocab", score::parse)?;
     let unk_id = fields.optional("unk_id", |field| field.usize())?;
     if let Some(unk_id) = unk_id.filter(|unk_id| *unk_id >= vocab.len()) {
         return Err(Error::artifact(
@@ -223,6 +223,13 @@ fn unigram(fields: &RawFields<'_>) -> Result<Model> {
     }
     let byte_fallback = fields.with("byte_fallback", |field| field.bool())?.unwrap_or(false);
     Ok(Model::Unigram(Unigram { vocab, scores, kinds: Vec::new(), unk_id, byte_fallback }))
+}
+
+/// The scores of a Unigram model as decimals are read elsewhere: the nearest double of each.
+pub(super) fn nearest_scores(text: &str) -> Result<Vec<f64>> {
+    let fields = RawFields::parse(text, "model")?;
+    let nearest = |text: &str| text.parse().ok().filter(|score: &f64| score.is_finite());
+    Ok(vocab::read_scored(fields.need("vocab")?, "model.vocab", nearest)?.1)
 }
 
 /// With two tokens for one id, the reference decodes the id to either, by chance.

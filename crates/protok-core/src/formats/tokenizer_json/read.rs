@@ -80,6 +80,17 @@ pub fn read(bytes: &[u8]) -> Result<Loaded> {
     Ok(Loaded { spec, notes })
 }
 
+/// The scores of a file's Unigram model, each the double nearest to its decimal.
+///
+/// # Errors
+/// An artifact error where the file is damaged.
+pub(crate) fn nearest_scores(bytes: &[u8]) -> Result<Vec<f64>> {
+    let text = std::str::from_utf8(bytes)
+        .map_err(|error| Error::artifact(format!("byte {}", error.valid_up_to()), "No UTF-8."))?;
+    let fields = RawFields::parse(text, "")?;
+    model::nearest_scores(fields.text("model").unwrap_or_default())
+}
+
 type Reader<T> = fn(&Cursor<'_>, &mut Vec<String>) -> Result<T>;
 
 fn unless_null<T>(

@@ -9,7 +9,6 @@ use std::fmt;
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::score;
 use crate::error::{Error, Result};
 use crate::formats::node::json_error;
 use crate::spec::TokenList;
@@ -147,11 +146,16 @@ pub(super) fn keep_last(tokens: &TokenList) -> TokenList {
     tokens.select(&order)
 }
 
-/// Reads `[["piece", score], …]`; the id is the place in the list.
-pub(super) fn read_scored(text: &str, path: &str) -> Result<(TokenList, Vec<f64>)> {
+/// Reads `[["piece", score], …]`; the id is the place in the list, `number` reads a score.
+pub(super) fn read_scored(
+    text: &str,
+    path: &str,
+    number: fn(&str) -> Option<f64>,
+) -> Result<(TokenList, Vec<f64>)> {
     struct List<'b> {
         tokens: &'b mut TokenList,
         scores: &'b mut Vec<f64>,
+        number: fn(&str) -> Option<f64>,
     }
     impl<'de> Visitor<'de> for List<'_> {
         type Value = ();
@@ -160,7 +164,7 @@ pub(super) fn read_scored(text: &str, path: &str) -> Result<(TokenList, Vec<f64>
         }
         fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> std::result::Result<(), A::Error> {
             let mut piece = String::new();
-            while let Some(value) = seq.next_element_seed(Scored(&mut piece))? {
+            while let Some(value) = seq.next_element_seed(Scored(&mut piece, self.number))? {
                 let id = u32::try_from(self.tokens.len()).map_err(de::Error::custom)?;
                 self.tokens.push(piece.as_bytes(), id).map_err(de::Error::custom)?;
                 self.scores.push(value);
@@ -168,7 +172,7 @@ pub(super) fn read_scored(text: &str, path: &str) -> Result<(TokenList, Vec<f64>
             Ok(())
         }
     }
-    struct Scored<'b>(&'b mut String);
+    struct Scored<'b>(&'b mut String, fn(&str) -> Option<f64>);
     impl<'de> DeserializeSeed<'de> for Scored<'_> {
         type Value = f64;
         fn deserialize<D: Deserializer<'de>>(self, d: D) -> std::result::Result<f64, D::Error> {
@@ -190,14 +194,14 @@ pub(super) fn read_scored(text: &str, path: &str) -> Result<(TokenList, Vec<f64>
             if seq.next_element::<de::IgnoredAny>()?.is_some() {
                 return Err(de::Error::invalid_length(3, &"[piece, score]"));
             }
-            score::parse(number.get())
+            (self.1)(number.get())
                 .ok_or_else(|| de::Error::custom("a score is a number that a double can hold"))
         }
     }
     let (mut tokens, mut scores) = (TokenList::default(), Vec::new());
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let result = deserializer
-        .deserialize_seq(List { tokens: &mut tokens, scores: &mut scores })
+        .deserialize_seq(List { tokens: &mut tokens, scores: &mut scores, number })
         .and_then(|()| deserializer.end());
     match result {
         Ok(()) => Ok((tokens, scores)),
