@@ -82,9 +82,12 @@ pub fn decode(pipeline: &Pipeline, ids: &[u32]) {
     for errors in [Errors::Replace, Errors::Strict, Errors::Reference] {
         for unknown in [Unknown::Raise, Unknown::Skip] {
             for skip_special_tokens in [false, true] {
-                let options = DecodeOptions { skip_special_tokens, errors, unknown };
-                let _ = pipeline.decode(ids, options);
-                let _ = pipeline.decode_bytes(ids, options);
+                for clean_up_spaces in [false, true] {
+                    let options =
+                        DecodeOptions { skip_special_tokens, errors, unknown, clean_up_spaces };
+                    let _ = pipeline.decode(ids, options);
+                    let _ = pipeline.decode_bytes(ids, options);
+                }
             }
         }
     }
