@@ -190,8 +190,13 @@ class Tokenizer(_core.Tokenizer):
             files = self.to_files(own)
         except ArtifactError:
             files = self.to_files("huggingface")
-        return _restore, (type(self), files, [token.content for token in self.control_tokens])
+        # Control pieces of a model are found again; of added tokens the caller may have chosen.
+        added = {token.content for token in self.added_tokens}
+        chosen = [token.content for token in self.control_tokens if token.content in added]
+        return _restore, (type(self), files, chosen if added else None)
 
 
-def _restore(cls: type[Tokenizer], files: dict[str, bytes], control: list[str]) -> Tokenizer:
+def _restore(
+    cls: type[Tokenizer], files: dict[str, bytes], control: list[str] | None
+) -> Tokenizer:
     return cls(files, control_tokens=control)

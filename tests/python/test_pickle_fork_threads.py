@@ -49,6 +49,7 @@ def test_pickle_of_a_sentencepiece_model(shared: Path) -> None:
     again = pickle.loads(pickle.dumps(tok))
     assert again.fingerprint == tok.fingerprint
     assert again.roles == tok.roles
+    assert [t.content for t in again.control_tokens] == [t.content for t in tok.control_tokens]
     assert ids(again) == ids(tok)
 
 

@@ -211,8 +211,8 @@ fn scores(model: &Bpe, kinds: &[PieceKind], merges: &[(u32, u32)]) -> Result<Vec
         .map(|id| {
             let text = token(id);
             let place = |from: usize, middle: usize, to: usize| {
-                let left = index.get(text[from..middle].as_bytes())?;
-                let right = index.get(text[middle..to].as_bytes())?;
+                let left = index.get(&text.as_bytes()[from..middle])?;
+                let right = index.get(&text.as_bytes()[middle..to])?;
                 places.get(&(left, right)).copied()
             };
             let cut = last_merge(characters(text), place)?;
@@ -237,7 +237,7 @@ fn scores(model: &Bpe, kinds: &[PieceKind], merges: &[(u32, u32)]) -> Result<Vec
     for (at, id) in (0u32..).take(kinds.len()).enumerate() {
         let text = token(id);
         let place = |from: usize, _: usize, to: usize| {
-            let id = index.get(text[from..to].as_bytes())?;
+            let id = index.get(&text.as_bytes()[from..to])?;
             (kinds[id as usize] == PieceKind::Normal).then(|| order(id))
         };
         let cut =
