@@ -165,9 +165,10 @@ def _stages(about: Any, spec: Spec, room: int) -> Iterator[tuple[str, Text | str
             text = _component(part, READ.get((name, part.type)))
             if name == "model":
                 text += _learned(about["model"])
+            engine = ""
             if name == "pre_tokenizer" and _has_pattern(part) and engines:
-                text += f" [{engines.pop(0)}]"
-            yield label, _clip(text, room, LINES)
+                engine = f" [{engines.pop(0)}]"
+            yield label, _clip(text, room - len(engine), LINES) + engine
             label = ""
 
 
