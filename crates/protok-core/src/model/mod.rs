@@ -9,6 +9,7 @@ pub mod greedy;
 mod output;
 mod queue;
 pub mod random;
+pub mod sample;
 pub mod scratch;
 pub mod sentencepiece_bpe;
 pub mod sentencepiece_word;
