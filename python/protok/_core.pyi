@@ -16,6 +16,7 @@ __all__ = [
     "Contradiction",
     "ControlToken",
     "Encoding",
+    "TokenBytes",
     "Tokenizer",
     "Vocab",
     "WordCounter",
@@ -26,11 +27,13 @@ __all__ = [
 # Left out, it means "raise" where one text is encoded, and "text" where texts are counted.
 SpecialPolicy: TypeAlias = Literal["raise", "text", "parse"] | Iterable[str]
 Text: TypeAlias = str | bytes
+Words: TypeAlias = Sequence[Text]
 Ids: TypeAlias = Sequence[int] | npt.NDArray[np.integer[Any]] | Encoding
 Array: TypeAlias = npt.NDArray[np.uint32]
 Span: TypeAlias = tuple[int, int]
 Entity: TypeAlias = tuple[int, int, str]
 Unit: TypeAlias = Literal["codepoint", "byte", "utf16", "grapheme"]
+LabelUnit: TypeAlias = Unit | Literal["word"]
 Of: TypeAlias = Literal["original", "normalized"]
 Frame: TypeAlias = tuple[Unit, Of]
 Scheme: TypeAlias = Literal["bio", "bilou"]
@@ -55,6 +58,7 @@ class Tokenizer:
         as_loaded_by: Literal["transformers"] | None = None,
         cache_bytes: int = ...,
     ) -> Self: ...
+    @overload
     def encode(
         self,
         text: Text,
@@ -67,7 +71,24 @@ class Tokenizer:
         stride: int = 0,
         offsets: bool = False,
         seed: int | None = None,
+        is_pretokenized: Literal[False] = False,
     ) -> Encoding: ...
+    @overload
+    def encode(
+        self,
+        text: Words,
+        pair: Words | None = None,
+        *,
+        add_special_tokens: bool = True,
+        special: SpecialPolicy | None = None,
+        max_length: int | None = None,
+        truncation: Truncation = "right",
+        stride: int = 0,
+        offsets: bool = False,
+        seed: int | None = None,
+        is_pretokenized: Literal[True],
+    ) -> Encoding: ...
+    @overload
     def encode_batch(
         self,
         texts: Iterable[Text | tuple[Text, Text]],
@@ -79,7 +100,41 @@ class Tokenizer:
         stride: int = 0,
         threads: int | None = None,
         seed: int | None = None,
+        is_pretokenized: Literal[False] = False,
     ) -> Batch: ...
+    @overload
+    def encode_batch(
+        self,
+        texts: Iterable[Words | tuple[Words, Words]],
+        *,
+        add_special_tokens: bool = True,
+        special: SpecialPolicy | None = None,
+        max_length: int | None = None,
+        truncation: Truncation = "right",
+        stride: int = 0,
+        threads: int | None = None,
+        seed: int | None = None,
+        is_pretokenized: Literal[True],
+    ) -> Batch: ...
+    def sample(
+        self,
+        text: Text | Words,
+        *,
+        seed: int,
+        alpha: float | None = None,
+        dropout: float | None = None,
+        add_special_tokens: bool = True,
+        special: SpecialPolicy | None = None,
+        is_pretokenized: bool = False,
+    ) -> Encoding: ...
+    def nbest(
+        self,
+        text: Text,
+        k: int,
+        *,
+        add_special_tokens: bool = True,
+        special: SpecialPolicy | None = None,
+    ) -> list[tuple[Encoding, float]]: ...
     def encode_bytes(
         self,
         data: bytes,
@@ -202,6 +257,7 @@ class Encoding:
     def normalized(self) -> str: ...
     @property
     def offsets(self) -> Array: ...
+    def words(self, of: Of = "original", *, sequence: int = 0) -> list[str]: ...
     def spans(self, unit: Unit = "codepoint", of: Of = "original") -> Array: ...
     def convert(
         self,
@@ -211,12 +267,25 @@ class Encoding:
         to: Frame,
         partial: Literal["error", "expand"] = "error",
         sequence: int = 0,
+        word: int | None = None,
     ) -> Span: ...
     def token_at(
-        self, position: int, unit: Unit = "codepoint", of: Of = "original", *, sequence: int = 0
+        self,
+        position: int,
+        unit: Unit = "codepoint",
+        of: Of = "original",
+        *,
+        sequence: int = 0,
+        word: int | None = None,
     ) -> int | None: ...
     def word_at(
-        self, position: int, unit: Unit = "codepoint", of: Of = "original", *, sequence: int = 0
+        self,
+        position: int,
+        unit: Unit = "codepoint",
+        of: Of = "original",
+        *,
+        sequence: int = 0,
+        word: int | None = None,
     ) -> int | None: ...
     def word_tokens(self, word: int, *, sequence: int = 0) -> Span | None: ...
     def text(self, index: int) -> str: ...
@@ -225,7 +294,7 @@ class Encoding:
         self,
         entities: Sequence[Entity],
         *,
-        unit: Unit = "codepoint",
+        unit: LabelUnit = "codepoint",
         scheme: Scheme = "bio",
         sequence: int = 0,
     ) -> tuple[list[str], list[tuple[int, Span, str]]]: ...
@@ -233,7 +302,7 @@ class Encoding:
         self,
         labels: Sequence[str],
         *,
-        unit: Unit = "codepoint",
+        unit: LabelUnit = "codepoint",
         scheme: Scheme = "bio",
         sequence: int = 0,
     ) -> list[Entity]: ...
@@ -275,9 +344,18 @@ class Vocab:
     def get(self, token: str) -> int | None: ...
     def token(self, id: int) -> str: ...
     def bytes(self, id: int) -> bytes: ...
+    def all_bytes(self) -> TokenBytes: ...
     def to_dict(self) -> dict[str, int]: ...
     @property
     def size(self) -> int: ...
+
+@final
+class TokenBytes:
+    def __len__(self) -> int: ...
+    @property
+    def values(self) -> npt.NDArray[np.uint8]: ...
+    @property
+    def row_offsets(self) -> npt.NDArray[np.int64]: ...
 
 @final
 class AddedToken:

@@ -145,6 +145,88 @@ class Tokenizer(_core.Tokenizer):
 
         return Inspection.of(self, threads)
 
+    def sample(
+        self,
+        text: str | bytes | Sequence[str | bytes],
+        *,
+        seed: int,
+        alpha: float | None = None,
+        dropout: float | None = None,
+        add_special_tokens: bool = True,
+        special: Literal["raise", "text", "parse"] | Iterable[str] | None = None,
+        is_pretokenized: bool = False,
+    ) -> _core.Encoding:
+        """Encode a text in a way that is drawn at random, for training that should see many.
+
+        A Unigram model draws a way with a probability that grows with the exponential of its
+        score times ``alpha``: the law of the whole text, since pieces are drawn independently.
+        A BPE model leaves out each merge that comes up with the chance ``dropout``. A model with
+        one way to cut a text refuses.
+
+        Parameters
+        ----------
+        text
+            A text, or a list of words if ``is_pretokenized``.
+        seed
+            Seed of the generator, ChaCha with 8 rounds (``seed_from_u64`` of ``rand_chacha``). It
+            starts anew for each text, so one seed gives a text one result wherever it stands.
+        alpha
+            For Unigram: 0 makes all ways as likely, large numbers the best one certain. By
+            default 0.1.
+        dropout
+            For BPE: a chance from 0 to 1. By default the artifact's own, or else 0.1.
+        add_special_tokens, special
+            As for :meth:`encode`.
+
+        Examples
+        --------
+        >>> import protok
+        >>> tok = protok.load("protok:demo")
+        >>> tok.decode(tok.sample("tokenization", seed=7, dropout=0.5))
+        'tokenization'
+        >>> tok.sample("tokenization", seed=7) == tok.sample("tokenization", seed=7)
+        True
+        >>> tok.sample("a cat", seed=1, dropout=1).tokens
+        ['a', 'Ġ', 'c', 'a', 't']
+        """
+        return super().sample(
+            text,
+            seed=seed,
+            alpha=alpha,
+            dropout=dropout,
+            add_special_tokens=add_special_tokens,
+            special=special,
+            is_pretokenized=is_pretokenized,
+        )
+
+    def nbest(
+        self,
+        text: str | bytes,
+        k: int,
+        *,
+        add_special_tokens: bool = True,
+        special: Literal["raise", "text", "parse"] | Iterable[str] | None = None,
+    ) -> list[tuple[_core.Encoding, float]]:
+        """Encode a text in the ``k`` best ways, best first, each with its score.
+
+        The score of a way is the sum of the scores of its tokens, which are logarithms of
+        probabilities, over the whole text. Where the pre-tokenizer cuts a text into pieces, a way
+        is a choice of one for each piece. Of ways with one score, the order is SentencePiece's
+        within a piece; between pieces, better ways of the pieces in front come first. There are
+        fewer than ``k`` where the text has no more. Only Unigram models rank ways.
+
+        Examples
+        --------
+        >>> import protok
+        >>> tok = protok.load("protok:demo")
+        >>> try:
+        ...     tok.nbest("tokenization", 3)
+        ... except protok.InputError as error:
+        ...     print(error.what)
+        A BPE model does not rank ways to cut a text.
+        """
+        return super().nbest(text, k, add_special_tokens=add_special_tokens, special=special)
+
     def save(self, path: str | os.PathLike[str], format: str = "huggingface") -> None:
         """Write the tokenizer in a format whose own reader would read it the same.
 

@@ -58,7 +58,7 @@ RUST_LAYERS: dict[str, set[str]] = {
     "added_tokens": BELOW | {"normalize"},
     "decode": BELOW | {"added_tokens", "normalize"},
     "pipeline": ENCODE,
-    "offsets": {"error", "text", "encoding", "pipeline"},
+    "offsets": {"error", "text", "encoding", "labels", "pipeline"},
     "trace": ENCODE | {"pipeline"},
     "inspect": ENCODE | {"pipeline"},
     "train": BELOW | STAGES | {"parallel"},

@@ -9,11 +9,16 @@
 //! a text spells one is the [`SpecialPolicy`] of the call. Under [`SpecialPolicy::Text`] the
 //! search does not know them, so an ordinary token inside or across one is still found.
 //!
-//! The search is linear in the text (Aho-Corasick).
+//! The search is linear in the text: an Aho-Corasick automaton, or for thousands of tokens, for
+//! which that is slow to build, a sorted list.
 
+mod dictionary;
 mod longest_first;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use std::borrow::Cow;
+use std::sync::OnceLock;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -22,6 +27,7 @@ use crate::spec::AddedToken;
 use crate::text::unicode::is_word;
 use crate::vocab::MAX_ID;
 
+use dictionary::{Dictionary, LONGEST};
 use longest_first::LongestFirst;
 
 /// Longer tokens are refused: where one begins to match, so far is read ahead.
@@ -69,6 +75,8 @@ pub enum Phase {
 pub struct AddedTokens {
     tokens: Vec<AddedToken>,
     by_id: FxHashMap<u32, usize>,
+    /// The id of each content, once somebody asked.
+    by_content: OnceLock<FxHashMap<String, u32>>,
     control: FxHashSet<u32>,
     /// What the decoder reads for tokens whose normalized form differs.
     normalized_forms: FxHashMap<u32, String>,
@@ -87,11 +95,20 @@ struct Searches {
 
 #[derive(Debug)]
 struct Search {
-    automaton: AhoCorasick,
+    engine: Engine,
     /// The token of each pattern, as an index into `tokens`.
     tokens: Vec<usize>,
     /// In its place under llama.cpp's rules.
     longest_first: Option<LongestFirst>,
+}
+
+/// From so many tokens on a sorted list is searched.
+const MANY: usize = 2_000;
+
+#[derive(Debug)]
+enum Engine {
+    Automaton(AhoCorasick),
+    Dictionary(Dictionary),
 }
 
 impl AddedTokens {
@@ -110,7 +127,7 @@ impl AddedTokens {
         let by_id: FxHashMap<u32, usize> =
             tokens.iter().enumerate().map(|(index, token)| (token.id, index)).collect();
         let mut normalized_forms = FxHashMap::default();
-        let (mut raw, mut normalized) = (Vec::new(), Vec::new());
+        let (mut raw, mut normalized): (Vec<Pattern<'_>>, Vec<Pattern<'_>>) = Default::default();
         for (index, token) in tokens.iter().enumerate() {
             // Of two entries with one id the later one counts.
             if by_id[&token.id] != index {
@@ -120,19 +137,21 @@ impl AddedTokens {
                 let form = normalizer.apply(&token.content).map_err(|error| {
                     Error::artifact(format!("added_tokens[{index}]"), error.to_string())
                 })?;
-                let form = form.into_owned();
-                if form != token.content {
-                    normalized_forms.insert(token.id, form.clone());
+                if *form != *token.content {
+                    normalized_forms.insert(token.id, form.clone().into_owned());
                 }
                 normalized.push((form, index));
             } else {
-                raw.push((token.content.clone(), index));
+                raw.push((token.content.as_str().into(), index));
             }
         }
+        let raw = Searches::build(&raw, &tokens, control)?;
+        let normalized = Searches::build(&normalized, &tokens, control)?;
         Ok(Self {
-            raw: Searches::build(&raw, &tokens, control)?,
-            normalized: Searches::build(&normalized, &tokens, control)?,
+            raw,
+            normalized,
             by_id,
+            by_content: OnceLock::new(),
             control: control.clone(),
             normalized_forms,
             tokens,
@@ -157,6 +176,15 @@ impl AddedTokens {
     #[must_use]
     pub fn get(&self, id: u32) -> Option<&AddedToken> {
         self.by_id.get(&id).map(|&index| &self.tokens[index])
+    }
+
+    /// The id of a content; of two tokens with one the later counts.
+    #[must_use]
+    pub fn id_of(&self, content: &str) -> Option<u32> {
+        let by_content = self.by_content.get_or_init(|| {
+            self.tokens.iter().map(|token| (token.content.clone(), token.id)).collect()
+        });
+        by_content.get(content).copied()
     }
 
     /// All of them, in the order of the spec.
@@ -217,9 +245,10 @@ impl AddedTokens {
         }
         let mut copied = 0;
         if let Some(search) = search {
-            for found in search.automaton.find_iter(text) {
-                let token = &self.tokens[search.tokens[found.pattern().as_usize()]];
-                let (mut start, mut end) = (found.start(), found.end());
+            let mut searched = 0;
+            while let Some((pattern, mut start, mut end)) = search.engine.find(text, searched) {
+                searched = end;
+                let token = &self.tokens[search.tokens[pattern]];
                 if token.single_word && touches_word(text, start, end) {
                     continue;
                 }
@@ -286,21 +315,24 @@ fn touches_word(text: &str, start: usize, end: usize) -> bool {
         || text[end..].chars().next().is_some_and(is_word)
 }
 
+/// What is searched for, and its place among the tokens.
+type Pattern<'a> = (Cow<'a, str>, usize);
+
 impl Searches {
     fn build(
-        patterns: &[(String, usize)],
+        patterns: &[Pattern<'_>],
         tokens: &[AddedToken],
         control: &FxHashSet<u32>,
     ) -> Result<Self> {
         let is_control = |index: usize| control.contains(&tokens[index].id);
         let has_control = patterns.iter().any(|&(_, index)| is_control(index));
-        let ordinary: Vec<_> =
-            patterns.iter().filter(|&&(_, index)| !is_control(index)).cloned().collect();
-        Ok(Self {
-            all: Search::build(patterns)?,
-            ordinary: if has_control { Search::build(&ordinary)? } else { None },
-            has_control,
-        })
+        let ordinary = if has_control {
+            let ordinary = patterns.iter().filter(|&&(_, index)| !is_control(index));
+            Search::build(&ordinary.cloned().collect::<Vec<_>>())?
+        } else {
+            None
+        };
+        Ok(Self { all: Search::build(patterns)?, ordinary, has_control })
     }
 
     fn choose(&self, policy: &SpecialPolicy) -> Option<&Search> {
@@ -313,22 +345,43 @@ impl Searches {
 }
 
 impl Search {
-    fn build(patterns: &[(String, usize)]) -> Result<Option<Self>> {
+    fn build(patterns: &[Pattern<'_>]) -> Result<Option<Self>> {
         // A token that normalizes to nothing matches nothing.
-        let patterns: Vec<_> = patterns.iter().filter(|(text, _)| !text.is_empty()).collect();
+        let patterns: Vec<Pattern<'_>> =
+            patterns.iter().filter(|(text, _)| !text.is_empty()).cloned().collect();
         if patterns.is_empty() {
             return Ok(None);
+        }
+        let tokens = patterns.iter().map(|&(_, index)| index).collect();
+        if patterns.len() >= MANY
+            && patterns.iter().all(|(text, _)| text.len() <= LONGEST)
+            && let Some(dictionary) = Dictionary::build(&patterns)
+        {
+            let engine = Engine::Dictionary(dictionary);
+            return Ok(Some(Self { engine, tokens, longest_first: None }));
         }
         let bytes: usize = patterns.iter().map(|(text, _)| text.len()).sum();
         let automaton = AhoCorasick::builder()
             .match_kind(MatchKind::LeftmostLongest)
             .kind((bytes > SMALL).then_some(AhoCorasickKind::ContiguousNFA))
-            .build(patterns.iter().map(|(text, _)| text))
+            .build(patterns.iter().map(|(text, _)| text.as_bytes()))
             .map_err(|error| {
                 Error::artifact("added_tokens", format!("They cannot be searched for: {error}."))
             })?;
-        let tokens = patterns.iter().map(|&&(_, index)| index).collect();
-        Ok(Some(Self { automaton, tokens, longest_first: None }))
+        Ok(Some(Self { engine: Engine::Automaton(automaton), tokens, longest_first: None }))
+    }
+}
+
+impl Engine {
+    /// The first match at or after byte `from`: its pattern, start and end.
+    #[inline]
+    fn find(&self, text: &str, from: usize) -> Option<(usize, usize, usize)> {
+        match self {
+            Self::Automaton(automaton) => automaton
+                .find(Input::new(text).range(from..))
+                .map(|found| (found.pattern().as_usize(), found.start(), found.end())),
+            Self::Dictionary(dictionary) => dictionary.find(text.as_bytes(), from),
+        }
     }
 }
 

@@ -36,7 +36,11 @@ pub struct Error {
     /// The offending value as text: a token, an id, a field.
     pub value: Option<Box<str>>,
     /// Which item of a batch, if it was one.
-    pub item: Option<usize>,
+    pub item: Option<u32>,
+    /// Which word of a text that the caller cut into words.
+    pub word: Option<u32>,
+    /// Whether it is about the second of two texts.
+    pub pair: bool,
 }
 
 /// The engine's result type.
@@ -53,6 +57,8 @@ impl Error {
             position: None,
             value: None,
             item: None,
+            word: None,
+            pair: false,
         }
     }
 

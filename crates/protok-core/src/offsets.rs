@@ -4,13 +4,21 @@
 //! that ends inside a character covers the whole of it in any unit but bytes; a caller's span
 //! that does is refused, or widened where the caller says so. Tokens that no text produced have
 //! the span (0, 0) and are at no position.
+//!
+//! A text that the caller cut into words has no text of its own, since nobody knows what stood
+//! between them. Each word is one: spans are in the token's word, and whatever reads or returns
+//! a position needs to know in which word it is.
+
+mod entities;
 
 use std::sync::OnceLock;
 
-use crate::encoding::{Encoding, Source};
+use crate::encoding::{Encoding, Part, Source};
 use crate::error::{Error, Result};
 use crate::pipeline::spans::{Spans, TokenSpan};
 use crate::text::units::{Unit, Units};
+
+pub use entities::LabelUnit;
 
 /// Which text a position is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -36,7 +44,33 @@ pub enum Partial {
 /// The places of all tokens of an encoding.
 #[derive(Debug)]
 pub struct Offsets {
-    texts: Vec<Located>,
+    texts: Vec<LocatedText>,
+}
+
+/// Where a position is: in which text of the encoding and, if the caller cut that into words, in
+/// which of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// Text 0 or 1.
+    pub text: usize,
+    /// The word.
+    pub word: Option<usize>,
+}
+
+impl From<usize> for Place {
+    fn from(text: usize) -> Self {
+        Self { text, word: None }
+    }
+}
+
+/// A text, or the words that it was cut into.
+#[derive(Debug)]
+struct LocatedText {
+    /// The text alone, or each word.
+    located: Vec<Located>,
+    /// The place of the first token of each among all, and how many there are.
+    starts: Vec<usize>,
+    words: bool,
 }
 
 #[derive(Debug)]
@@ -53,14 +87,14 @@ impl Offsets {
     /// From the texts of an encoding and their spans.
     #[must_use]
     pub fn new(texts: Vec<(Vec<u8>, Spans)>) -> Self {
-        let locate = |(original, spans): (Vec<u8>, Spans)| {
-            let in_order = spans.tokens.windows(2).all(|pair| {
-                pair[0].original.1 <= pair[1].original.1
-                    && pair[0].normalized.1 <= pair[1].normalized.1
-            });
-            Located { original, spans, in_order, units: Default::default() }
-        };
-        Self { texts: texts.into_iter().map(locate).collect() }
+        let whole = |text| LocatedText::new(vec![text], false);
+        Self { texts: texts.into_iter().map(whole).collect() }
+    }
+
+    /// From the words of each text of an encoding and their spans.
+    #[must_use]
+    pub fn of_words(texts: Vec<Vec<(Vec<u8>, Spans)>>) -> Self {
+        Self { texts: texts.into_iter().map(|words| LocatedText::new(words, true)).collect() }
     }
 
     /// The number of texts.
@@ -69,18 +103,60 @@ impl Offsets {
         self.texts.len()
     }
 
-    /// The tokens of a text, untruncated.
+    /// Whether the caller cut a text into words.
     #[must_use]
-    pub fn tokens(&self, text: usize) -> &[TokenSpan] {
-        &self.texts[text].spans.tokens
+    pub fn has_words(&self, text: usize) -> bool {
+        self.texts.get(text).is_some_and(|text| text.words)
     }
 
-    /// A text after normalization.
+    /// A text.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Input`] if the caller's bytes were not UTF-8.
-    pub fn normalized(&self, text: usize) -> Result<&str> {
-        self.texts[text].as_str(Of::Normalized)
+    /// [`crate::ErrorKind::Input`] if the caller's bytes were not UTF-8, or words.
+    pub fn text_of(&self, text: usize, of: Of) -> Result<&str> {
+        self.located(text.into())?.1.as_str(of)
+    }
+
+    /// The words of a text.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Input`] if the caller did not cut the text into words.
+    pub fn words_of(&self, text: usize, of: Of) -> Result<Vec<&str>> {
+        let located = self.texts.get(text).ok_or_else(|| no_text(text, self.texts.len()))?;
+        if !located.words {
+            return Err(Error::input("The text was not encoded as a list of words.")
+                .hint("Words come from encode with is_pretokenized=True."));
+        }
+        located.located.iter().map(|word| word.as_str(of)).collect()
+    }
+
+    /// The text or word of a place, and the place of its first token among those of the text.
+    fn located(&self, place: Place) -> Result<(usize, &Located)> {
+        let Place { text, word } = place;
+        let located = self.texts.get(text).ok_or_else(|| no_text(text, self.texts.len()))?;
+        let index = match (located.words, word) {
+            (false, None) => 0,
+            (true, Some(word)) if word < located.located.len() => word,
+            (true, Some(word)) => {
+                let words = located.located.len();
+                return Err(Error::input(format!("The text has no word {word}: it has {words}."))
+                    .value(word.to_string()));
+            }
+            (true, None) => {
+                return Err(Error::input(
+                    "The text was encoded as a list of words, so a position is in one of them.",
+                )
+                .hint("Pass word=, the index of the word."));
+            }
+            (false, Some(word)) => {
+                return Err(Error::input(
+                    "The text was not encoded as a list of words, so it has no word by index.",
+                )
+                .value(word.to_string())
+                .hint("Leave word= out."));
+            }
+        };
+        Ok((located.starts[index], &located.located[index]))
     }
 
     /// The token at a place of the encoding, and the text it is in; None for the template's.
@@ -90,7 +166,7 @@ impl Offsets {
         match part.source {
             Source::Template => None,
             Source::Text(text) => {
-                let token = self.texts[text].spans.tokens.get(part.first + at - part.start)?;
+                let (_, token) = self.texts[text].token(part.first + at - part.start)?;
                 Some((text, token))
             }
         }
@@ -101,10 +177,16 @@ impl Offsets {
     pub fn unknown(&self, encoding: &Encoding, at: usize) -> Option<&str> {
         let part = encoding.parts.iter().find(|part| (part.start..part.end).contains(&at))?;
         let Source::Text(text) = part.source else { return None };
-        let unknown = &self.texts[text].spans.unknown;
-        let place = part.first + at - part.start;
-        let found = unknown.binary_search_by_key(&place, |&(place, _)| place).ok()?;
-        Some(&unknown[found].1)
+        self.texts[text].unknown(part.first + at - part.start)
+    }
+
+    /// The text or word that a token of the encoding stands in, and the token.
+    fn token_in(&self, encoding: &Encoding, at: usize) -> Option<(&Located, &TokenSpan)> {
+        let part = encoding.parts.iter().find(|part| (part.start..part.end).contains(&at))?;
+        match part.source {
+            Source::Template => None,
+            Source::Text(text) => self.texts[text].token(part.first + at - part.start),
+        }
     }
 
     /// The span of every token of the encoding.
@@ -118,10 +200,11 @@ impl Offsets {
             match part.source {
                 Source::Template => result.extend(std::iter::repeat_n((0, 0), count)),
                 Source::Text(text) => {
-                    let text = &self.texts[text];
-                    let units = text.units((unit, of))?;
-                    let tokens = &text.spans.tokens[part.first..part.first + count];
-                    result.extend(tokens.iter().map(|token| units.span(token.place(of))));
+                    for (located, tokens) in self.texts[text].kept(part) {
+                        let units = located.units((unit, of))?;
+                        let kept = &located.spans.tokens[tokens];
+                        result.extend(kept.iter().map(|token| units.span(token.place(of))));
+                    }
                 }
             }
         }
@@ -134,13 +217,13 @@ impl Offsets {
     /// [`crate::ErrorKind::Input`] if the span is not in the text, or cuts what cannot be cut.
     pub fn convert(
         &self,
-        text: usize,
+        place: impl Into<Place>,
         span: (usize, usize),
         from: Frame,
         to: Frame,
         partial: Partial,
     ) -> Result<(usize, usize)> {
-        let located = self.texts.get(text).ok_or_else(|| no_text(text, self.texts.len()))?;
+        let (_, located) = self.located(place.into())?;
         let (start, end, whole) = located.to_bytes(span, from)?;
         if !whole && partial == Partial::Error {
             return Err(cuts(span, from, from));
@@ -166,11 +249,13 @@ impl Offsets {
     pub fn token_at(
         &self,
         encoding: &Encoding,
-        text: usize,
+        place: impl Into<Place>,
         position: usize,
         frame: Frame,
     ) -> Result<Option<usize>> {
-        let located = self.texts.get(text).ok_or_else(|| no_text(text, self.texts.len()))?;
+        let place = place.into();
+        let (start_of, located) = self.located(place)?;
+        let tokens = start_of..start_of + located.spans.tokens.len();
         let units = located.units(frame)?;
         if position >= units.len() {
             return Ok(None);
@@ -181,9 +266,12 @@ impl Offsets {
             let (from, to) = token.place(of);
             from < to && from < end && start < to
         };
-        Ok(encoding.parts.iter().filter(|part| part.source == Source::Text(text)).find_map(
+        Ok(encoding.parts.iter().filter(|part| part.source == Source::Text(place.text)).find_map(
             |part| {
-                let kept = &located.spans.tokens[part.first..part.first + (part.end - part.start)];
+                // Of the part's tokens those in the text or word, counted from its first.
+                let from = part.first.max(tokens.start);
+                let to = (part.first + (part.end - part.start)).min(tokens.end).max(from);
+                let kept = &located.spans.tokens[from - start_of..to - start_of];
                 let skipped = if located.in_order {
                     kept.partition_point(|token| token.place(of).1 <= start)
                 } else {
@@ -196,7 +284,7 @@ impl Offsets {
                 } else {
                     rest.position(covers)
                 };
-                found.map(|found| part.start + skipped + found)
+                found.map(|found| part.start + (from - part.first) + skipped + found)
             },
         ))
     }
@@ -204,9 +292,8 @@ impl Offsets {
     /// The bytes of the original that a token covers; empty for the template's.
     #[must_use]
     pub fn bytes(&self, encoding: &Encoding, at: usize) -> &[u8] {
-        self.token(encoding, at).map_or(&[], |(text, token)| {
-            &self.texts[text].original[token.original.0..token.original.1]
-        })
+        self.token_in(encoding, at)
+            .map_or(&[], |(located, token)| &located.original[token.original.0..token.original.1])
     }
 
     /// The part of the original that a token covers, in whole characters; empty for the
@@ -215,8 +302,8 @@ impl Offsets {
     /// # Errors
     /// [`crate::ErrorKind::Input`] if the caller's bytes were not UTF-8.
     pub fn text(&self, encoding: &Encoding, at: usize) -> Result<&str> {
-        let Some((text, token)) = self.token(encoding, at) else { return Ok("") };
-        let text = self.texts[text].as_str(Of::Original)?;
+        let Some((located, token)) = self.token_in(encoding, at) else { return Ok("") };
+        let text = located.as_str(Of::Original)?;
         let (mut start, mut end) = token.original;
         if start == end {
             return Ok("");
@@ -244,6 +331,54 @@ impl TokenSpan {
             Of::Original => self.original,
             Of::Normalized => self.normalized,
         }
+    }
+}
+
+impl LocatedText {
+    fn new(texts: Vec<(Vec<u8>, Spans)>, words: bool) -> Self {
+        let mut starts = vec![0];
+        let mut located = Vec::with_capacity(texts.len());
+        for (original, spans) in texts {
+            let in_order = spans.tokens.windows(2).all(|pair| {
+                pair[0].original.1 <= pair[1].original.1
+                    && pair[0].normalized.1 <= pair[1].normalized.1
+            });
+            starts.push(starts[located.len()] + spans.tokens.len());
+            located.push(Located { original, spans, in_order, units: Default::default() });
+        }
+        Self { located, starts, words }
+    }
+
+    /// A token of the text, and what it stands in.
+    fn token(&self, at: usize) -> Option<(&Located, &TokenSpan)> {
+        // Words without tokens start where the next one does: the last of them has it.
+        let index = self.starts.partition_point(|&start| start <= at).checked_sub(1)?;
+        let located = self.located.get(index)?;
+        Some((located, located.spans.tokens.get(at - self.starts[index])?))
+    }
+
+    /// What an unknown token is shown as, see [`Spans::unknown`].
+    fn unknown(&self, at: usize) -> Option<&str> {
+        let index = self.starts.partition_point(|&start| start <= at).checked_sub(1)?;
+        let unknown = &self.located.get(index)?.spans.unknown;
+        let place = at - self.starts[index];
+        let found = unknown.binary_search_by_key(&place, |&(place, _)| place).ok()?;
+        Some(&unknown[found].1)
+    }
+
+    /// The text or words that a part of an encoding has tokens of, and which.
+    fn kept(&self, part: &Part) -> impl Iterator<Item = (&Located, std::ops::Range<usize>)> {
+        let (first, end) = (part.first, part.first + (part.end - part.start));
+        let from = self.starts.partition_point(|&start| start <= first).saturating_sub(1);
+        self.located[from.min(self.located.len())..]
+            .iter()
+            .zip(&self.starts[from..])
+            .take_while(move |&(_, &start)| start < end)
+            .map(move |(located, &start)| {
+                let tokens = located.spans.tokens.len();
+                let range = first.saturating_sub(start)..(end - start).min(tokens);
+                (located, range.start.min(range.end)..range.end)
+            })
     }
 }
 

@@ -4,7 +4,7 @@ use protok_core::added_tokens::SpecialPolicy;
 use protok_core::decode::{DecodeOptions, Errors, Unknown};
 use protok_core::formats::Wrapper;
 use protok_core::labels::Scheme;
-use protok_core::offsets::{Frame, Of, Partial};
+use protok_core::offsets::{Frame, LabelUnit, Of, Partial};
 use protok_core::pipeline::Pipeline;
 use protok_core::pipeline::truncate::{Side, Truncation};
 use protok_core::text::units::Unit;
@@ -41,7 +41,10 @@ impl Text {
         Err(to_python(
             Error::input(format!("A text must be str or UTF-8 bytes, not {kind}."))
                 .value(kind)
-                .hint("Pass one text to encode, a list of texts to encode_batch."),
+                .hint(
+                    "Pass one text to encode, a list of texts to encode_batch. A list of the \
+                     words of one text needs is_pretokenized=True.",
+                ),
         ))
     }
 
@@ -106,6 +109,14 @@ pub fn partial(name: &str) -> PyResult<Partial> {
         "expand" => Ok(Partial::Expand),
         other => Err(not_one_of("partial", other, "\"error\" or \"expand\"")),
     }
+}
+
+/// What the edges of entities count.
+pub fn label_unit(name: &str) -> PyResult<LabelUnit> {
+    LabelUnit::named(name).ok_or_else(|| {
+        let choices = "\"byte\", \"codepoint\", \"utf16\", \"grapheme\" or \"word\"";
+        not_one_of("unit", name, choices)
+    })
 }
 
 /// How labels mark the edges of entities.

@@ -10,21 +10,22 @@ use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use crate::arguments::Text;
 use crate::buffer::{self, Buffer};
 use crate::encoding::{Encoding, Origin, Source};
 use crate::errors::{OrRaise, to_python};
+use crate::fingerprint::Fingerprint;
+use crate::input::Given;
 
 /// The texts of a batch, and how they were encoded.
 pub struct BatchTexts {
     /// The texts of each row.
-    pub texts: Vec<(Text, Option<Text>)>,
+    pub texts: Vec<(Given, Option<Given>)>,
     /// The options of the call.
     pub options: EncodeOptions,
     /// The tokenizer.
     pub pipeline: Arc<Pipeline>,
     /// The tokenizer's fingerprint.
-    pub fingerprint: Arc<str>,
+    pub fingerprint: Arc<Fingerprint>,
     /// The id that pads, if the artifact names one.
     pub pad: Option<u32>,
 }

@@ -23,6 +23,10 @@ impl Element for u32 {
     const FORMAT: &'static CStr = c"I";
 }
 
+impl Element for u8 {
+    const FORMAT: &'static CStr = c"B";
+}
+
 impl Element for i64 {
     const FORMAT: &'static CStr = c"q";
 }
@@ -91,6 +95,7 @@ enum Content {
     RowOffsets(Arc<Batch>),
     Owned64(Vec<i64>),
     Owned32(Vec<u32>),
+    Owned8(Vec<u8>),
 }
 
 /// A read-only array of the engine, seen through the buffer protocol.
@@ -119,6 +124,22 @@ impl Buffer {
     pub fn of_u32(values: Vec<u32>) -> Self {
         Self { content: Content::Owned32(values) }
     }
+
+    /// An array of its own.
+    pub fn of_u8(values: Vec<u8>) -> Self {
+        Self { content: Content::Owned8(values) }
+    }
+
+    /// How many elements it has.
+    pub fn len(&self) -> usize {
+        match &self.content {
+            Content::Values(batch) => batch.values.len(),
+            Content::RowOffsets(batch) => batch.row_offsets.len(),
+            Content::Owned64(values) => values.len(),
+            Content::Owned32(values) => values.len(),
+            Content::Owned8(values) => values.len(),
+        }
+    }
 }
 
 #[pymethods]
@@ -139,6 +160,7 @@ impl Buffer {
                 Content::RowOffsets(batch) => fill(view, flags, owner, &batch.row_offsets),
                 Content::Owned64(values) => fill(view, flags, owner, values),
                 Content::Owned32(values) => fill(view, flags, owner, values),
+                Content::Owned8(values) => fill(view, flags, owner, values),
             }
         }
     }

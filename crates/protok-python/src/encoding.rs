@@ -4,41 +4,43 @@ use std::sync::{Arc, OnceLock};
 
 use protok_core::Error;
 use protok_core::encoding::Source as Part;
-use protok_core::labels::{self, Entity};
-use protok_core::offsets::{Of, Offsets};
+use protok_core::labels::Entity;
+use protok_core::offsets::{Of, Offsets, Place};
 use protok_core::pipeline::Pipeline;
 use protok_core::pipeline::encode::EncodeOptions;
+use protok_core::pipeline::input::Text as CoreText;
 use pyo3::exceptions::PyIndexError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
-use crate::arguments::{Text, frame, partial, scheme};
+use crate::arguments::{Text, frame, label_unit, scheme};
 use crate::batch::BatchTexts;
 use crate::buffer::{self, Buffer};
 use crate::errors::{OrRaise, to_python};
+use crate::fingerprint::Fingerprint;
+use crate::input::Given;
+use crate::restore::choice_to_python;
 use crate::tokenizer::Tokenizer;
 
 /// A text of an encoding.
 pub enum Source {
     /// Its own.
-    Own(Text),
+    Own(Given),
+    /// One that other encodings have too.
+    Shared(Arc<Given>),
     /// The first (or else the second) text of a row of a batch.
     Row { batch: Arc<BatchTexts>, row: usize, first: bool },
 }
 
 impl Source {
-    fn text(&self) -> Option<&Text> {
+    fn given(&self) -> Option<&Given> {
         match self {
             Self::Own(text) => Some(text),
+            Self::Shared(text) => Some(text),
             Self::Row { batch, row, first: true } => Some(&batch.texts[*row].0),
             Self::Row { batch, row, first: false } => batch.texts[*row].1.as_ref(),
         }
-    }
-
-    /// The bytes of the text.
-    pub fn as_bytes(&self) -> &[u8] {
-        self.text().map_or(&[], Text::as_bytes)
     }
 }
 
@@ -51,7 +53,7 @@ pub struct Origin {
     /// The tokenizer.
     pub pipeline: Arc<Pipeline>,
     /// The tokenizer's fingerprint.
-    pub fingerprint: Arc<str>,
+    pub fingerprint: Arc<Fingerprint>,
     /// Where tokens came from, once somebody asked; shared with the windows that overflow.
     pub offsets: OnceLock<Offsets>,
 }
@@ -62,16 +64,21 @@ impl Origin {
         if let Some(offsets) = self.offsets.get() {
             return Ok(offsets);
         }
-        let texts = self
-            .texts
-            .iter()
-            .map(|text| {
-                let spans = self.pipeline.spans(text.as_bytes(), &self.options)?;
-                Ok((text.as_bytes().to_vec(), spans))
-            })
-            .collect::<protok_core::Result<Vec<_>>>()
-            .or_raise()?;
-        Ok(self.offsets.get_or_init(|| Offsets::new(texts)))
+        let offsets = if self.is_pretokenized() {
+            let texts = self.texts.iter().filter_map(Source::given).map(|given| {
+                let CoreText::Words(words) = given.as_input() else { return Ok(Vec::new()) };
+                let spans = self.pipeline.word_spans(&words, &self.options)?;
+                Ok(words.iter().map(|word| word.as_bytes().to_vec()).zip(spans).collect())
+            });
+            Offsets::of_words(texts.collect::<protok_core::Result<_>>().or_raise()?)
+        } else {
+            let texts = self.texts.iter().filter_map(Source::given).map(|given| {
+                let bytes = given.whole().map_or(&[][..], Text::as_bytes);
+                Ok((bytes.to_vec(), self.pipeline.spans(bytes, &self.options)?))
+            });
+            Offsets::new(texts.collect::<protok_core::Result<_>>().or_raise()?)
+        };
+        Ok(self.offsets.get_or_init(|| offsets))
     }
 }
 
@@ -111,35 +118,35 @@ impl Encoding {
         }
     }
 
-    /// The original spans of all tokens in bytes, without white space at the edges.
-    fn trimmed(&self, sequence: usize) -> PyResult<Vec<(usize, usize)>> {
+    fn labelled(&self, sequence: usize) -> PyResult<&Offsets> {
         let offsets = self.origin.offsets()?;
-        let text = self.origin.text(sequence)?;
-        Ok((0..self.inner.ids.len())
-            .map(|at| match offsets.token(&self.inner, at) {
-                Some((of, token)) if of == sequence => labels::trim(text, token.original),
-                _ => (0, 0),
-            })
-            .collect())
-    }
-
-    fn bytes_of(&self, span: (usize, usize), unit: &str, sequence: usize) -> PyResult<Entity> {
-        let from = frame(unit, "original")?;
-        let to = frame("byte", "original")?;
-        let offsets = self.origin.offsets()?;
-        let (start, end) =
-            offsets.convert(sequence, span, from, to, partial("error")?).or_raise()?;
-        Ok(Entity { start, end, label: String::new() })
+        if sequence < offsets.texts() {
+            return Ok(offsets);
+        }
+        Err(no_text(sequence))
     }
 }
 
 impl Origin {
-    fn text(&self, sequence: usize) -> PyResult<&str> {
-        let text = self.texts.get(sequence).ok_or_else(|| {
-            to_python(Error::input(format!("The encoding has no text {sequence}.")))
-        })?;
-        protok_core::text::utf8::validate(text.as_bytes()).or_raise()
+    /// Whether the caller cut the texts into words.
+    pub fn is_pretokenized(&self) -> bool {
+        self.texts.iter().any(|text| matches!(text.given(), Some(Given::Words(_))))
     }
+
+    fn text(&self, sequence: usize) -> PyResult<&str> {
+        let given = self.texts.get(sequence).and_then(Source::given);
+        match given.ok_or_else(|| no_text(sequence))? {
+            Given::Whole(text) => protok_core::text::utf8::validate(text.as_bytes()).or_raise(),
+            Given::Words(_) => Err(to_python(
+                Error::input("The text was encoded as a list of words, so it is none in one.")
+                    .hint("Use words()."),
+            )),
+        }
+    }
+}
+
+fn no_text(sequence: usize) -> PyErr {
+    to_python(Error::input(format!("The encoding has no text {sequence}.")))
 }
 
 /// An array of `uint32` over numbers that are made here.
@@ -165,7 +172,8 @@ impl Encoding {
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
         other.cast::<Self>().is_ok_and(|other| {
             let other = other.get();
-            self.inner == other.inner && self.origin.fingerprint == other.origin.fingerprint
+            self.inner == other.inner
+                && Fingerprint::same(&self.origin.fingerprint, &other.origin.fingerprint)
         })
     }
 
@@ -264,7 +272,18 @@ impl Encoding {
     /// The text after normalization: what the model saw.
     #[getter]
     fn normalized(&self) -> PyResult<&str> {
-        self.origin.offsets()?.normalized(0).or_raise()
+        if self.origin.is_pretokenized() {
+            self.origin.text(0)?;
+        }
+        self.origin.offsets()?.text_of(0, Of::Normalized).or_raise()
+    }
+
+    /// The words that were encoded, as they were ("original") or after normalization
+    /// ("normalized"), where the caller passed a list of words.
+    #[pyo3(signature = (of="original", *, sequence=0))]
+    fn words(&self, of: &str, sequence: usize) -> PyResult<Vec<&str>> {
+        let (_, of) = frame("byte", of)?;
+        self.origin.offsets()?.words_of(sequence, of).or_raise()
     }
 
     /// Where each token came from in code points of the original: a `uint32` array of shape
@@ -275,7 +294,8 @@ impl Encoding {
     }
 
     /// Where each token came from, in a unit ("byte", "codepoint", "utf16" or "grapheme") of a
-    /// text ("original" or "normalized"): a `uint32` array of shape `(n, 2)`.
+    /// text ("original" or "normalized"): a `uint32` array of shape `(n, 2)`. Of words, each span
+    /// is in the token's word.
     #[pyo3(signature = (unit="codepoint", of="original"))]
     fn spans<'py>(&self, py: Python<'py>, unit: &str, of: &str) -> PyResult<Bound<'py, PyAny>> {
         let spans = self.origin.offsets()?.spans(&self.inner, frame(unit, of)?).or_raise()?;
@@ -283,8 +303,8 @@ impl Encoding {
         array(py, flat)?.call_method1("reshape", (spans.len(), 2))
     }
 
-    /// A span in another unit, of another text, or both.
-    #[pyo3(signature = (span, *, from_, to, partial="error", sequence=0))]
+    /// A span in another unit, of another text, or both; of words, a span of the word `word`.
+    #[pyo3(signature = (span, *, from_, to, partial="error", sequence=0, word=None))]
     fn convert(
         &self,
         span: (usize, usize),
@@ -292,36 +312,42 @@ impl Encoding {
         to: (String, String),
         partial: &str,
         sequence: usize,
+        word: Option<usize>,
     ) -> PyResult<(usize, usize)> {
         let (from, to) = (frame(&from_.0, &from_.1)?, frame(&to.0, &to.1)?);
         let partial = crate::arguments::partial(partial)?;
-        self.origin.offsets()?.convert(sequence, span, from, to, partial).or_raise()
+        let place = Place { text: sequence, word };
+        self.origin.offsets()?.convert(place, span, from, to, partial).or_raise()
     }
 
-    /// The first token that covers a position, or None. Never a token that the template put.
-    #[pyo3(signature = (position, unit="codepoint", of="original", *, sequence=0))]
+    /// The first token that covers a position, or None. Never a token that the template put. Of
+    /// words, the position is in the word `word`.
+    #[pyo3(signature = (position, unit="codepoint", of="original", *, sequence=0, word=None))]
     fn token_at(
         &self,
         position: usize,
         unit: &str,
         of: &str,
         sequence: usize,
+        word: Option<usize>,
     ) -> PyResult<Option<usize>> {
         let offsets = self.origin.offsets()?;
-        offsets.token_at(&self.inner, sequence, position, frame(unit, of)?).or_raise()
+        let place = Place { text: sequence, word };
+        offsets.token_at(&self.inner, place, position, frame(unit, of)?).or_raise()
     }
 
-    /// The word at a position, or None.
-    #[pyo3(signature = (position, unit="codepoint", of="original", *, sequence=0))]
+    /// The word at a position, or None. Of words, the position is in the word `word`.
+    #[pyo3(signature = (position, unit="codepoint", of="original", *, sequence=0, word=None))]
     fn word_at(
         &self,
         position: usize,
         unit: &str,
         of: &str,
         sequence: usize,
+        word: Option<usize>,
     ) -> PyResult<Option<u32>> {
         let offsets = self.origin.offsets()?;
-        let at = self.token_at(position, unit, of, sequence)?;
+        let at = self.token_at(position, unit, of, sequence, word)?;
         Ok(at.and_then(|at| offsets.token(&self.inner, at)).map(|(_, token)| token.word))
     }
 
@@ -350,7 +376,8 @@ impl Encoding {
         Ok(PyBytes::new(py, self.origin.offsets()?.bytes(&self.inner, at)))
     }
 
-    /// Labels tokens with entities, given as (start, end, label).
+    /// Labels tokens with entities, given as (start, end, label) in a unit of the original; of
+    /// words, in the unit "word".
     ///
     /// Returns the labels, one a token, and the entities that do not fall on token boundaries:
     /// for each its index, the span that its labels stand for, and why.
@@ -363,23 +390,13 @@ impl Encoding {
         scheme: &str,
         sequence: usize,
     ) -> PyResult<(Vec<String>, Vec<(usize, (usize, usize), &'static str)>)> {
-        let scheme = crate::arguments::scheme(scheme)?;
-        let entities: Vec<Entity> = entities
-            .into_iter()
-            .map(|(start, end, label)| {
-                Ok(Entity { label, ..self.bytes_of((start, end), unit, sequence)? })
-            })
-            .collect::<PyResult<_>>()?;
-        let tokens = self.trimmed(sequence)?;
-        let result = labels::label(&tokens, &entities, scheme).or_raise()?;
-        let (byte, unit) = (frame("byte", "original")?, frame(unit, "original")?);
-        let offsets = self.origin.offsets()?;
-        let misfits = result.misfits.into_iter().map(|(index, span, why)| {
-            let expand = partial("expand")?;
-            let span = offsets.convert(sequence, span, byte, unit, expand).or_raise()?;
-            Ok((index, span, why.name()))
-        });
-        Ok((result.labels, misfits.collect::<PyResult<_>>()?))
+        let (unit, scheme) = (label_unit(unit)?, crate::arguments::scheme(scheme)?);
+        let entities =
+            entities.into_iter().map(|(start, end, label)| Entity { start, end, label }).collect();
+        let offsets = self.labelled(sequence)?;
+        let found = offsets.label(&self.inner, sequence, entities, unit, scheme).or_raise()?;
+        let misfits = found.misfits.into_iter();
+        Ok((found.labels, misfits.map(|(index, span, why)| (index, span, why.name())).collect()))
     }
 
     /// The entities that labels stand for, as (start, end, label): the reverse of `align`.
@@ -391,21 +408,10 @@ impl Encoding {
         scheme: &str,
         sequence: usize,
     ) -> PyResult<Vec<(usize, usize, String)>> {
-        let tokens = self.trimmed(sequence)?;
-        let scheme = self::scheme(scheme)?;
-        let found = labels::entities(&tokens, &labels, scheme).or_raise()?;
-        let (byte, unit) = (frame("byte", "original")?, frame(unit, "original")?);
-        let offsets = self.origin.offsets()?;
-        let expand = partial("expand")?;
-        found
-            .into_iter()
-            .map(|entity| {
-                let span = (entity.start, entity.end);
-                let (start, end) =
-                    offsets.convert(sequence, span, byte, unit, expand).or_raise()?;
-                Ok((start, end, entity.label))
-            })
-            .collect()
+        let (unit, scheme) = (label_unit(unit)?, self::scheme(scheme)?);
+        let offsets = self.labelled(sequence)?;
+        let found = offsets.entities(&self.inner, sequence, &labels, unit, scheme).or_raise()?;
+        Ok(found.into_iter().map(|Entity { start, end, label }| (start, end, label)).collect())
     }
 
     /// Everything that must stay together to read the encoding later, as plain data that JSON
@@ -419,13 +425,16 @@ impl Encoding {
         of: &str,
     ) -> PyResult<Bound<'py, PyDict>> {
         let offsets = self.origin.offsets()?;
-        let texts = |which: Of| -> PyResult<Vec<String>> {
-            (0..offsets.texts())
-                .map(|text| match which {
-                    Of::Original => self.origin.text(text).map(str::to_owned),
-                    Of::Normalized => offsets.normalized(text).map(str::to_owned).or_raise(),
-                })
-                .collect()
+        let texts = |which: Of| -> PyResult<Bound<'py, PyList>> {
+            let list = PyList::empty(py);
+            for text in 0..offsets.texts() {
+                if offsets.has_words(text) {
+                    list.append(offsets.words_of(text, which).or_raise()?)?;
+                } else {
+                    list.append(offsets.text_of(text, which).or_raise()?)?;
+                }
+            }
+            Ok(list)
         };
         let spans = offsets.spans(&self.inner, frame(unit, of)?).or_raise()?;
         let spans: Vec<[usize; 2]> = spans.into_iter().map(<[usize; 2]>::from).collect();
@@ -445,7 +454,7 @@ impl Encoding {
         }
         let options = &self.origin.options;
         let dict = PyDict::new(py);
-        dict.set_item("fingerprint", &*self.origin.fingerprint)?;
+        dict.set_item("fingerprint", self.origin.fingerprint.get().or_raise()?)?;
         dict.set_item("original", texts(Of::Original)?)?;
         dict.set_item("normalized", texts(Of::Normalized)?)?;
         dict.set_item("ids", self.inner.ids.as_slice())?;
@@ -456,7 +465,8 @@ impl Encoding {
         dict.set_item("parts", parts)?;
         let special = crate::arguments::policy_to_python(&options.special, &self.origin.pipeline);
         dict.set_item("special", special)?;
-        dict.set_item("seed", options.seed)?;
+        dict.set_item("choice", choice_to_python(py, options.choice)?)?;
+        dict.set_item("is_pretokenized", self.origin.is_pretokenized())?;
         let overflow: PyResult<Vec<_>> =
             self.overflow().iter().map(|window| window.to_dict(py, unit, of)).collect();
         dict.set_item("overflow", overflow?)?;

@@ -6,6 +6,8 @@ mod buffer;
 mod contradiction;
 mod encoding;
 mod errors;
+mod fingerprint;
+mod input;
 mod restore;
 mod tokenizer;
 mod training;
@@ -31,7 +33,7 @@ mod _core {
     #[pymodule_export]
     use super::training::{WordCounter, train_bpe};
     #[pymodule_export]
-    use super::vocab::{AddedToken, ControlToken, Vocab};
+    use super::vocab::{AddedToken, ControlToken, TokenBytes, Vocab};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -5,14 +5,16 @@ use std::sync::Arc;
 use protok_core::Error;
 use protok_core::encoding::{Encoding as Inner, Part, Source as PartSource};
 use protok_core::pipeline::Pipeline;
+use protok_core::pipeline::choice::Choice;
 use protok_core::pipeline::encode::EncodeOptions;
 use protok_core::postprocess::Item;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arguments::{Text, policy};
+use crate::arguments::policy;
 use crate::encoding::{Encoding, Origin, Source};
 use crate::errors::{OrRaise, to_python};
+use crate::input::Given;
 
 /// The encoding that `to_dict` described; refuses one of another tokenizer, or one whose ids are
 /// not what its texts encode to in its template.
@@ -31,13 +33,14 @@ pub fn restore(
                 .hint("Load the tokenizer with that fingerprint to read it."),
         ));
     }
+    let is_pretokenized: bool = field(data, "is_pretokenized")?.extract()?;
     let mut texts = Vec::new();
     for text in field(data, "original")?.try_iter()? {
-        texts.push(Text::from_python(&text?)?);
+        texts.push(Given::from_python(&text?, is_pretokenized)?);
     }
     let options = EncodeOptions {
         special: policy(pipeline, &field(data, "special")?)?,
-        seed: field(data, "seed")?.extract()?,
+        choice: choice(&field(data, "choice")?)?,
         ..EncodeOptions::default()
     };
     let inner = read(data)?;
@@ -64,6 +67,39 @@ fn same_description(data: &Bound<'_, PyDict>, encoding: &Encoding) -> PyResult<(
         }
     }
     Ok(())
+}
+
+/// Which way to cut the text was taken, as plain data; None for the model's own.
+pub fn choice_to_python(py: Python<'_>, choice: Choice) -> PyResult<Option<Bound<'_, PyDict>>> {
+    let dict = PyDict::new(py);
+    match choice {
+        Choice::Best => return Ok(None),
+        Choice::Drawn { seed, strength } => {
+            dict.set_item("seed", seed)?;
+            dict.set_item("strength", strength)?;
+        }
+        Choice::Ranked { count, rank } => {
+            dict.set_item("count", count)?;
+            dict.set_item("rank", rank)?;
+        }
+    }
+    Ok(Some(dict))
+}
+
+fn choice(data: &Bound<'_, PyAny>) -> PyResult<Choice> {
+    if data.is_none() {
+        return Ok(Choice::Best);
+    }
+    let data = data.cast::<PyDict>()?;
+    Ok(match data.get_item("seed")? {
+        Some(seed) => {
+            Choice::Drawn { seed: seed.extract()?, strength: field(data, "strength")?.extract()? }
+        }
+        None => Choice::Ranked {
+            count: field(data, "count")?.extract()?,
+            rank: field(data, "rank")?.extract()?,
+        },
+    })
 }
 
 fn field<'py>(data: &Bound<'py, PyDict>, name: &str) -> PyResult<Bound<'py, PyAny>> {
@@ -100,14 +136,14 @@ fn read(data: &Bound<'_, PyDict>) -> PyResult<Inner> {
 /// Encodes the texts again: every part must hold just these ids, or positions would lie.
 fn check(
     inner: &Inner,
-    texts: &[Text],
+    texts: &[Given],
     pipeline: &Pipeline,
     options: &EncodeOptions,
 ) -> PyResult<()> {
     let mut encoded = Vec::with_capacity(texts.len());
     for text in texts {
         let mut ids = Vec::new();
-        pipeline.encode_text(text.as_str(), options, &mut ids).or_raise()?;
+        pipeline.encode_any(&text.as_input(), options, &mut ids).or_raise()?;
         encoded.push(ids);
     }
     let windows = std::iter::once(inner).chain(&inner.overflow);

@@ -6,11 +6,12 @@ use std::sync::{Arc, OnceLock};
 use protok_core::added_tokens::SpecialPolicy;
 use protok_core::formats::{self, Artifact, Files};
 use protok_core::parallel::{map_groups, thread_count};
-use protok_core::pipeline::batch::Input;
+use protok_core::pipeline::choice::Choice;
 use protok_core::pipeline::encode::EncodeOptions;
+use protok_core::pipeline::input::{Input, size};
 use protok_core::pipeline::{CompileOptions, DEFAULT_CACHE_BYTES, Pipeline};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
 use crate::arguments::{Text, decode_options, ids, place, policy, truncation, wrapper};
 use crate::batch::{Batch, BatchTexts};
@@ -18,6 +19,8 @@ use crate::buffer::{self, Buffer};
 use crate::contradiction::Contradiction;
 use crate::encoding::{Encoding, Origin, Source};
 use crate::errors::OrRaise;
+use crate::fingerprint::Fingerprint;
+use crate::input::{self, Given};
 use crate::vocab::{AddedToken, ControlToken, Vocab};
 
 /// Texts shorter than this are encoded without letting other threads in: the switch costs more.
@@ -38,7 +41,7 @@ struct ArtifactInfo {
     notes: Vec<String>,
     contradictions: Vec<formats::Contradiction>,
     sources: Vec<(String, String)>,
-    fingerprint: Arc<str>,
+    fingerprint: Arc<Fingerprint>,
 }
 
 impl Tokenizer {
@@ -126,10 +129,10 @@ impl Tokenizer {
                 format,
                 sources,
             } = formats::read(&files, &read)?;
-            let fingerprint = formats::fingerprint(&spec)?;
             let literals =
                 |(_, text): &(String, String)| formats::template_literals::literals(text);
             compile.template_literals = chat_templates.iter().flat_map(literals).collect();
+            let pipeline = Arc::new(Pipeline::compile(spec, &compile)?);
             let info = ArtifactInfo {
                 format: format.to_string(),
                 roles,
@@ -137,18 +140,18 @@ impl Tokenizer {
                 notes: config_notes.into_iter().chain(notes).collect(),
                 contradictions,
                 sources,
-                fingerprint: fingerprint.into(),
+                fingerprint: Arc::new(Fingerprint::new(pipeline.clone())),
             };
-            Ok(Self {
-                pipeline: Arc::new(Pipeline::compile(spec, &compile)?),
-                artifact: Arc::new(info),
-            })
+            Ok(Self { pipeline, artifact: Arc::new(info) })
         })
         .or_raise()
     }
 
     /// Encodes one text, or two.
-    #[pyo3(signature = (text, pair=None, *, add_special_tokens=true, special=None, max_length=None, truncation="right", stride=0, offsets=false, seed=None))]
+    ///
+    /// With `is_pretokenized` a text is a list of words. Each goes through the whole chain by
+    /// itself; spans are in the token's word, and `word_ids` are places in the list.
+    #[pyo3(signature = (text, pair=None, *, add_special_tokens=true, special=None, max_length=None, truncation="right", stride=0, offsets=false, seed=None, is_pretokenized=false))]
     #[allow(clippy::too_many_arguments)]
     fn encode(
         &self,
@@ -162,19 +165,21 @@ impl Tokenizer {
         stride: usize,
         offsets: bool,
         seed: Option<u64>,
+        is_pretokenized: bool,
     ) -> PyResult<Encoding> {
         let options = EncodeOptions {
             truncation: self::truncation(max_length, truncation, stride)?,
-            seed,
+            choice: self.pipeline.seeded(seed),
             ..self.options(add_special_tokens, special, SpecialPolicy::Raise)?
         };
-        let text = Text::from_python(text)?;
-        let pair = pair.map(Text::from_python).transpose()?;
-        let (first, second) = (text.as_str(), pair.as_ref().map(Text::as_str));
-        let size = first.len() + second.map_or(0, str::len);
-        let inner = detach_if(py, size, || self.pipeline.encode(first, second, &options))
-            .map_err(|error| place(error, &text))
+        let text = Given::from_python(text, is_pretokenized)?;
+        let pair = pair.map(|pair| Given::from_python(pair, is_pretokenized)).transpose()?;
+        let input = (text.as_input(), pair.as_ref().map(Given::as_input));
+        let encode = || self.pipeline.encode_input(&input, &options);
+        let inner = detach_if(py, size(&input), encode)
+            .map_err(|error| input::place_in(error, &text, pair.as_ref()))
             .or_raise()?;
+        drop(input);
         let texts = std::iter::once(text).chain(pair).map(Source::Own).collect();
         let encoding = self.encoding(inner, texts, options);
         if offsets {
@@ -183,8 +188,9 @@ impl Tokenizer {
         Ok(encoding)
     }
 
-    /// Encodes many texts on all cores.
-    #[pyo3(signature = (texts, *, add_special_tokens=true, special=None, max_length=None, truncation="right", stride=0, threads=None, seed=None))]
+    /// Encodes many texts on all cores. With `is_pretokenized` each is a list of words, and a
+    /// tuple of two lists is two texts.
+    #[pyo3(signature = (texts, *, add_special_tokens=true, special=None, max_length=None, truncation="right", stride=0, threads=None, seed=None, is_pretokenized=false))]
     #[allow(clippy::too_many_arguments)]
     fn encode_batch(
         &self,
@@ -197,22 +203,26 @@ impl Tokenizer {
         stride: usize,
         threads: Option<usize>,
         seed: Option<u64>,
+        is_pretokenized: bool,
     ) -> PyResult<Batch> {
         let options = EncodeOptions {
             truncation: self::truncation(max_length, truncation, stride)?,
-            seed,
+            choice: self.pipeline.seeded(seed),
             ..self.options(add_special_tokens, special, SpecialPolicy::Raise)?
         };
-        let texts = batch_texts(texts)?;
+        let texts = input::batch(texts, is_pretokenized)?;
         let inputs: Vec<Input<'_>> = texts
             .iter()
-            .map(|(text, pair)| (text.as_str(), pair.as_ref().map(Text::as_str)))
+            .map(|(text, pair)| (text.as_input(), pair.as_ref().map(Given::as_input)))
             .collect();
         let threads = thread_count(threads);
         let batch = py
             .detach(|| self.pipeline.encode_batch(&inputs, &options, threads))
             .map_err(|error| match error.item {
-                Some(item) => place(error, &texts[item].0),
+                Some(item) => {
+                    let (text, pair) = &texts[item as usize];
+                    input::place_in(error, text, pair.as_ref())
+                }
                 None => error,
             })
             .or_raise()?;
@@ -244,7 +254,7 @@ impl Tokenizer {
         seed: Option<u64>,
     ) -> PyResult<Encoding> {
         let options = EncodeOptions {
-            seed,
+            choice: self.pipeline.seeded(seed),
             ..self.options(add_special_tokens, special, SpecialPolicy::Raise)?
         };
         let data: pyo3::pybacked::PyBackedBytes = data.extract()?;
@@ -253,7 +263,58 @@ impl Tokenizer {
         let inner = detach_if(py, data.len(), || self.pipeline.encode_bytes(data, &options))
             .map_err(|error| place(error, &text))
             .or_raise()?;
+        Ok(self.encoding(inner, vec![Source::Own(Given::Whole(text))], options))
+    }
+
+    /// Encodes one text in a way that is drawn at random; see `protok.Tokenizer.sample`.
+    #[pyo3(signature = (text, *, seed, alpha=None, dropout=None, add_special_tokens=true, special=None, is_pretokenized=false))]
+    #[allow(clippy::too_many_arguments)]
+    fn sample(
+        &self,
+        py: Python<'_>,
+        text: &Bound<'_, PyAny>,
+        seed: u64,
+        alpha: Option<f64>,
+        dropout: Option<f64>,
+        add_special_tokens: bool,
+        special: Option<&Bound<'_, PyAny>>,
+        is_pretokenized: bool,
+    ) -> PyResult<Encoding> {
+        let options = EncodeOptions {
+            choice: self.pipeline.drawn(seed, alpha, dropout).or_raise()?,
+            ..self.options(add_special_tokens, special, SpecialPolicy::Raise)?
+        };
+        let text = Given::from_python(text, is_pretokenized)?;
+        let input = (text.as_input(), None);
+        let encode = || self.pipeline.encode_input(&input, &options);
+        let inner =
+            detach_if(py, size(&input), encode).map_err(|error| text.place(error)).or_raise()?;
+        drop(input);
         Ok(self.encoding(inner, vec![Source::Own(text)], options))
+    }
+
+    /// Encodes one text in its best ways; see `protok.Tokenizer.nbest`.
+    #[pyo3(signature = (text, k, *, add_special_tokens=true, special=None))]
+    fn nbest(
+        &self,
+        py: Python<'_>,
+        text: &Bound<'_, PyAny>,
+        k: usize,
+        add_special_tokens: bool,
+        special: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Vec<(Encoding, f64)>> {
+        let options = self.options(add_special_tokens, special, SpecialPolicy::Raise)?;
+        let text = Arc::new(Given::from_python(text, false)?);
+        let whole = text.whole().map_or("", Text::as_str);
+        let ways = detach_if(py, whole.len(), || self.pipeline.nbest(whole, k, &options))
+            .map_err(|error| text.place(error))
+            .or_raise()?;
+        let ways = ways.into_iter().enumerate().map(|(rank, (inner, score))| {
+            let choice = Choice::Ranked { count: k, rank };
+            let options = EncodeOptions { choice, ..options.clone() };
+            (self.encoding(inner, vec![Source::Shared(text.clone())], options), score)
+        });
+        Ok(ways.collect())
     }
 
     /// The number of tokens of a text, or of each of many.
@@ -268,8 +329,13 @@ impl Tokenizer {
     ) -> PyResult<Bound<'py, PyAny>> {
         let options = self.options(add_special_tokens, special, SpecialPolicy::Text)?;
         let one = text.cast::<PyString>().is_ok() || text.cast::<PyBytes>().is_ok();
-        let texts = if one { vec![(Text::from_python(text)?, None)] } else { batch_texts(text)? };
-        let texts: Vec<&str> = texts.iter().map(|(text, _)| text.as_str()).collect();
+        let texts = if one {
+            vec![(Given::from_python(text, false)?, None)]
+        } else {
+            input::batch(text, false)?
+        };
+        let texts: Vec<&str> =
+            texts.iter().filter_map(|(text, _)| text.whole().map(Text::as_str)).collect();
         let size = texts.iter().map(|text| text.len()).sum();
         let threads = thread_count(threads);
         let counts = detach_if(py, size, || self.pipeline.count_batch(&texts, &options, threads))
@@ -367,7 +433,7 @@ impl Tokenizer {
         for (name, value) in [
             ("format", serde_json::json!(info.format)),
             ("sources", serde_json::json!(info.sources)),
-            ("fingerprint", serde_json::json!(&*info.fingerprint)),
+            ("fingerprint", serde_json::json!(info.fingerprint.get().or_raise()?)),
             ("pattern_engines", serde_json::json!(self.pipeline.pattern_engines())),
             ("chat_templates", serde_json::json!(templates)),
             ("unicode", serde_json::json!(versions)),
@@ -418,8 +484,8 @@ impl Tokenizer {
     }
 
     #[getter]
-    fn fingerprint(&self) -> &str {
-        &self.artifact.fingerprint
+    fn fingerprint(&self) -> PyResult<&str> {
+        self.artifact.fingerprint.get().or_raise()
     }
 
     #[getter]
@@ -506,7 +572,7 @@ impl Tokenizer {
     pub fn restore(&self, data: &Bound<'_, PyDict>) -> PyResult<Encoding> {
         crate::restore::restore(
             data,
-            &self.artifact.fingerprint,
+            self.artifact.fingerprint.get().or_raise()?,
             &self.pipeline,
             |texts, options| self.origin(texts, options),
         )
@@ -517,27 +583,4 @@ impl Tokenizer {
         let (_, token) = self.artifact.roles.iter().find(|(role, _)| role == "pad")?;
         self.pipeline.token_id(token)
     }
-}
-
-/// The texts of a batch: each a text, or a tuple of two.
-fn batch_texts(texts: &Bound<'_, PyAny>) -> PyResult<Vec<(Text, Option<Text>)>> {
-    if texts.cast::<PyString>().is_ok() || texts.cast::<PyBytes>().is_ok() {
-        return Err(crate::errors::to_python(
-            protok_core::Error::input("A batch must be a sequence of texts, not one text.")
-                .hint("Use encode for one text."),
-        ));
-    }
-    let mut result = Vec::with_capacity(texts.len().unwrap_or(0));
-    for item in texts.try_iter()? {
-        let item = item?;
-        let entry = match item.cast::<PyTuple>() {
-            Ok(pair) if pair.len() == 2 => {
-                let first = Text::from_python(&pair.get_item(0)?)?;
-                (first, Some(Text::from_python(&pair.get_item(1)?)?))
-            }
-            _ => (Text::from_python(&item)?, None),
-        };
-        result.push(entry);
-    }
-    Ok(result)
 }

@@ -8,7 +8,8 @@ use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 
-use crate::errors::to_python;
+use crate::buffer::{self, Buffer};
+use crate::errors::{OrRaise, to_python};
 
 /// The vocabulary, added tokens included: tokens to ids and back.
 #[pyclass(frozen, mapping, module = "protok._core")]
@@ -67,12 +68,19 @@ impl Vocab {
         self.pipeline.token(id).map(std::borrow::Cow::into_owned).ok_or_else(|| self.unknown(id))
     }
 
-    /// The bytes that an id stands for in a text.
+    /// The bytes that an id stands for inside a text, as the decoder writes it between others: the
+    /// byte alphabet and `<0xNN>` undone, a word mark or a word's start a blank, the prefix of a
+    /// continuation nothing, the suffix of a word's end a blank.
     fn bytes<'py>(&self, py: Python<'py>, id: u32) -> PyResult<Bound<'py, PyBytes>> {
-        self.pipeline
-            .decode_bytes(&[id], protok_core::decode::DecodeOptions::default())
-            .map(|bytes| PyBytes::new(py, &bytes))
-            .map_err(|_| self.unknown(id))
+        let bytes = self.pipeline.token_bytes(id).or_raise()?;
+        Ok(PyBytes::new(py, &bytes.ok_or_else(|| self.unknown(id))?))
+    }
+
+    /// The bytes of all ids, as `bytes` gives them, in one buffer.
+    fn all_bytes(&self, py: Python<'_>) -> PyResult<TokenBytes> {
+        let (values, row_offsets) = py.detach(|| self.pipeline.all_token_bytes()).or_raise()?;
+        let values = Py::new(py, Buffer::of_u8(values))?;
+        Ok(TokenBytes { values, row_offsets: Py::new(py, Buffer::of_i64(row_offsets))? })
     }
 
     /// All tokens with their ids, by rising id.
@@ -88,6 +96,39 @@ impl Vocab {
     #[getter]
     fn size(&self) -> usize {
         self.pipeline.size()
+    }
+}
+
+/// The bytes of every id, by rising id, in one buffer as Arrow has it. An id that names no token
+/// has none.
+#[pyclass(frozen, module = "protok._core")]
+pub struct TokenBytes {
+    values: Py<Buffer>,
+    row_offsets: Py<Buffer>,
+}
+
+#[pymethods]
+impl TokenBytes {
+    fn __len__(&self) -> usize {
+        self.row_offsets.get().len() - 1
+    }
+
+    fn __repr__(&self) -> String {
+        let (ids, bytes) = (self.__len__(), self.values.get().len());
+        format!("TokenBytes({ids} ids, {bytes} bytes)")
+    }
+
+    /// All bytes, a read-only `uint8` array.
+    #[getter]
+    fn values<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        buffer::to_numpy(self.values.bind(py).clone().into_any(), "uint8")
+    }
+
+    /// Where the bytes of each id start in `values`, and the end: an `int64` array of shape
+    /// `(ids + 1,)`.
+    #[getter]
+    fn row_offsets<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        buffer::to_numpy(self.row_offsets.bind(py).clone().into_any(), "int64")
     }
 }
 

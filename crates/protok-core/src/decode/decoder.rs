@@ -50,11 +50,11 @@ pub struct DecodeOptions {
 /// A compiled decoder.
 #[derive(Debug)]
 pub struct Decoder {
-    kind: Kind,
+    pub(super) kind: Kind,
 }
 
 #[derive(Debug)]
-enum Kind {
+pub(super) enum Kind {
     /// Each id stands for fixed bytes: start and end in the arena by id; a hole has start > end.
     Bytes { arena: Vec<u8>, spans: Vec<(u32, u32)> },
     /// Steps over token strings.

@@ -54,6 +54,13 @@ impl<'a> Run<'a> {
     }
 }
 
+/// The bytes of a token of the vocabulary that other text stands before and after.
+pub(super) fn inside(rules: &LlamaCppDecoder, id: u32, token: &[u8]) -> Vec<u8> {
+    let mut run = Run { rules, text: Vec::new(), first: false };
+    run.push(id, token);
+    run.text
+}
+
 /// Blanks for word marks.
 fn unmarked(token: &[u8]) -> Vec<u8> {
     const MARK: &[u8] = "\u{2581}".as_bytes();

@@ -13,6 +13,7 @@ mod decoder;
 mod llama_cpp;
 mod sentencepiece;
 mod steps;
+mod token_bytes;
 
 pub use clean_up::clean_up;
 pub use decoder::{DecodeOptions, Decoder, Errors, Unknown};

@@ -40,6 +40,14 @@ impl SentencePiece {
         })
     }
 
+    /// The bytes of a piece that other text stands before and after.
+    pub(super) fn inside(&self, id: u32, piece: &[u8]) -> Vec<u8> {
+        let mut run = Run { at_start: false, ..self.start(Errors::Replace) };
+        run.push(id, piece);
+        run.close();
+        run.text
+    }
+
     /// A text that is to be decoded.
     pub(super) fn start(&self, errors: Errors) -> Run<'_> {
         Run {

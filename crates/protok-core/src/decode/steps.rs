@@ -149,6 +149,55 @@ impl Step {
         }
         Ok(tokens)
     }
+
+    /// What becomes of a token that others stand before and after. `fused` says whether a step
+    /// before this one joined all tokens, so that a step for single tokens meets the whole text.
+    pub(super) fn inside(&self, token: &mut Vec<u8>, fused: &mut bool) -> Result<()> {
+        match self {
+            Step::Fuse => *fused = true,
+            Step::ByteLevel => {
+                *token = byte_level(token);
+                *fused = true;
+            }
+            // Of a text that is one token, its own ends are stripped and its own marks read.
+            Step::Strip { .. } | Step::ByteFallback if *fused => {}
+            Step::Strip { content, start, stop } => strip(token, *content, *start, *stop),
+            Step::ByteFallback => {
+                if let Some(byte) = fallback_byte(token) {
+                    *token = vec![byte];
+                }
+            }
+            Step::Replace { pattern, content } => {
+                let original = token.len();
+                map_text(token, |text| replace_all(text, pattern, content, original))?;
+            }
+            Step::Suffix(suffix) => {
+                let blank = if *fused { "" } else { " " };
+                map_text(token, |text| Ok(text.replace(suffix, blank)))?;
+            }
+            Step::WordPiece { prefix, cleanup } => {
+                if !*fused {
+                    match token.strip_prefix(prefix.as_bytes()) {
+                        Some(rest) => *token = rest.to_vec(),
+                        None => token.insert(0, b' '),
+                    }
+                }
+                if *cleanup {
+                    map_text(token, |text| Ok(clean_up_token(text)))?;
+                }
+            }
+            Step::Marks { mark, prepended } => {
+                let blank = if *fused && *prepended { "" } else { " " };
+                map_text(token, |text| Ok(text.replace(*mark, blank)))?;
+            }
+            Step::Ctc(_) => {
+                let original = token.len();
+                let alone = self.run(vec![std::mem::take(token)], Errors::Replace, original)?;
+                *token = alone.concat();
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Rewrites the parts of a token that are text.

@@ -21,7 +21,7 @@ use sha2::{Digest, Sha256};
 use super::hash::{hex, sha256_hex};
 use super::tokenizer_json;
 use crate::error::{Error, Result};
-use crate::spec::{Merges, Model, PreTokenizer, Spec, TokenList};
+use crate::spec::{AddedToken, Merges, Model, PreTokenizer, Spec, TokenList};
 use crate::vocab::SeededMap;
 
 /// The version of the form described above; it changes when a fingerprint would.
@@ -32,13 +32,53 @@ const VERSION: u32 = 1;
 /// # Errors
 /// If a component holds a number that JSON cannot write.
 pub fn canonical(spec: &Spec) -> Result<Value> {
+    with_added_tokens(spec, serde_json::to_value(added_tokens(spec)).map_err(unwritable)?)
+}
+
+fn unwritable(error: serde_json::Error) -> Error {
+    Error::artifact("added_tokens", format!("They cannot be written: {error}."))
+}
+
+/// The added tokens in the order of the form.
+fn added_tokens(spec: &Spec) -> Vec<Sorted<'_>> {
+    let mut tokens: Vec<Sorted<'_>> = spec.added_tokens.iter().map(Sorted::from).collect();
+    tokens.sort_by(|a, b| (a.id, a.content).cmp(&(b.id, b.content)));
+    tokens
+}
+
+/// An added token with its fields in order.
+#[derive(serde::Serialize)]
+struct Sorted<'a> {
+    content: &'a str,
+    id: u32,
+    lstrip: bool,
+    normalized: bool,
+    rstrip: bool,
+    single_word: bool,
+    special: bool,
+}
+
+impl<'a> From<&'a AddedToken> for Sorted<'a> {
+    fn from(token: &'a AddedToken) -> Self {
+        let AddedToken { id, content, single_word, lstrip, rstrip, normalized, special } = token;
+        Self {
+            content,
+            id: *id,
+            lstrip: *lstrip,
+            normalized: *normalized,
+            rstrip: *rstrip,
+            single_word: *single_word,
+            special: *special,
+        }
+    }
+}
+
+fn with_added_tokens(spec: &Spec, added_tokens: Value) -> Result<Value> {
     let components = tokenizer_json::components(spec)?;
     let mut pre_tokenizer = components.pre_tokenizer;
     if let Some(component) = &spec.pre_tokenizer {
         add_dialect(component, &mut pre_tokenizer)?;
     }
-    let mut added_tokens = spec.added_tokens.clone();
-    added_tokens.sort_by(|a, b| (a.id, &a.content).cmp(&(b.id, &b.content)));
     let value = json!({
         "version": VERSION,
         "semantics": spec.semantics,
@@ -59,7 +99,12 @@ pub fn canonical(spec: &Spec) -> Result<Value> {
 /// # Errors
 /// See [`canonical`].
 pub fn fingerprint(spec: &Spec) -> Result<String> {
-    Ok(hash(&canonical(spec)?))
+    // There may be very many added tokens: they are written straight, into their place in the
+    // form, which is the first.
+    let added = serde_json::to_string(&added_tokens(spec)).map_err(unwritable)?;
+    let rest = with_added_tokens(spec, json!([]))?.to_string();
+    let form = rest.replacen("[]", &added, 1);
+    Ok(format!("sha256:{}", sha256_hex(form.as_bytes())))
 }
 
 /// The fingerprint of each component, by name.
@@ -224,6 +269,21 @@ mod tests {
             of(FILE),
             "sha256:2487528ed6f073259948a93003d50a47d1adb61e80f046ac90ff074d03753df1"
         );
+    }
+
+    #[test]
+    fn it_is_the_hash_of_the_form() {
+        let added = r#""added_tokens": [
+            {"id": 3, "content": "[]\"é", "single_word": true, "lstrip": false, "rstrip": true,
+             "normalized": false, "special": true},
+            {"id": 2, "content": "ab", "single_word": false, "lstrip": true, "rstrip": false,
+             "normalized": true, "special": false}], "model""#;
+        for text in [FILE.to_owned(), FILE.replacen("\"model", added, 1)] {
+            let spec = tokenizer_json::read(text.as_bytes()).unwrap().spec;
+            let form = canonical(&spec).unwrap();
+            assert!(form.to_string().starts_with(r#"{"added_tokens":["#));
+            assert_eq!(fingerprint(&spec).unwrap(), hash(&form));
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod output;
 mod queue;
 pub mod random;
 pub mod reach;
+pub mod sample;
 pub mod scratch;
 pub mod sentencepiece_bpe;
 pub mod sentencepiece_word;

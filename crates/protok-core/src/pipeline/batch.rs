@@ -9,9 +9,7 @@ use crate::postprocess::Item;
 
 use super::Pipeline;
 use super::encode::EncodeOptions;
-
-/// One input of a batch: one text or two.
-pub type Input<'a> = (&'a str, Option<&'a str>);
+use super::input::{Input, Text, in_pair, size};
 
 /// The ids of many texts in one buffer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +27,7 @@ pub struct Batch {
 
 /// Says which text of a batch an error is about.
 fn in_batch(error: Error, index: usize) -> Error {
-    Error { item: Some(index), ..error.within(&format!("texts[{index}]")) }
+    Error { item: u32::try_from(index).ok(), ..error.within(&format!("texts[{index}]")) }
 }
 
 impl Pipeline {
@@ -43,12 +41,11 @@ impl Pipeline {
         options: &EncodeOptions,
         threads: usize,
     ) -> Result<Batch> {
-        let size = |input: &Input<'_>| input.0.len() + input.1.map_or(0, str::len);
         let mut groups = map_groups(inputs, size, threads, |inputs, start| {
             self.with_scratch(&options.special, |scratch| {
                 let mut group = Batch::empty(options.add_special_tokens);
                 for (index, input) in (start..).zip(inputs) {
-                    self.encode_row(*input, options, scratch, &mut group)
+                    self.encode_row(input, options, scratch, &mut group)
                         .map_err(|error| in_batch(error, index))?;
                 }
                 Ok(group)
@@ -76,7 +73,7 @@ impl Pipeline {
 
     fn encode_row(
         &self,
-        (text, pair): Input<'_>,
+        (text, pair): &Input<'_>,
         options: &EncodeOptions,
         scratch: &mut crate::model::Scratch,
         batch: &mut Batch,
@@ -84,8 +81,9 @@ impl Pipeline {
         if pair.is_some() || options.truncation.is_some() {
             let mut row =
                 self.assemble(1 + usize::from(pair.is_some()), options, |index, out| {
-                    let text = if index == 0 { text } else { pair.unwrap_or("") };
+                    let text = if index == 0 { text } else { pair.as_ref().unwrap_or(text) };
                     self.encode_with(text, options, scratch, out)
+                        .map_err(|error| in_pair(error, index))
                 })?;
             // Rows before it that needed no description get one now.
             while batch.rows.len() < batch.len() {
@@ -169,7 +167,7 @@ impl Pipeline {
                     let mut counts = Vec::with_capacity(texts.len());
                     for (index, text) in (start..).zip(texts) {
                         ids.clear();
-                        self.encode_with(text, options, scratch, &mut ids)
+                        self.encode_with(&Text::Whole(text), options, scratch, &mut ids)
                             .map_err(|error| in_batch(error, index))?;
                         counts.push((ids.len() + added) as i64);
                     }

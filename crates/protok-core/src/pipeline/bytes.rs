@@ -11,7 +11,8 @@ use crate::text::utf8;
 use crate::vocab::Vocab;
 
 use super::Pipeline;
-use super::encode::{EncodeOptions, Sink, encode_with_dropout};
+use super::choice::Sink;
+use super::encode::EncodeOptions;
 
 /// What becomes of bytes that are not UTF-8.
 #[derive(Debug)]
@@ -60,7 +61,7 @@ impl Pipeline {
         }
         self.with_scratch(&options.special, |scratch| {
             self.assemble(1, options, |_, out| {
-                let mut sink = self.sink(options, scratch);
+                let mut sink = self.sink(None, options, scratch)?;
                 utf8::for_each_section(bytes, |section, start| match section {
                     Ok(text) => {
                         let ends =
@@ -76,9 +77,9 @@ impl Pipeline {
                             let model = self.model_for(&options.special);
                             model.encode(piece, &self.vocab, scratch, out)
                         }
-                        (_, Sink::Dropout(dropout)) => {
+                        (_, chosen) => {
                             let model = self.model_for(&options.special);
-                            let symbols = encode_with_dropout(model, piece, &self.vocab, dropout)?;
+                            let symbols = chosen.choose(model, piece, &self.vocab, out.len())?;
                             out.extend(symbols.iter().map(|symbol| symbol.id));
                             Ok(())
                         }

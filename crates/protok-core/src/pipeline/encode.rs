@@ -3,26 +3,25 @@
 use crate::added_tokens::{Phase, SpecialPolicy};
 use crate::encoding::{Encoding, Part, Source};
 use crate::error::{Error, Result};
-use crate::model::bpe::Bpe;
-use crate::model::bpe::dropout::Dropout;
-use crate::model::{Engine, Model, Scratch, Symbol, with_engine};
+use crate::model::{Engine, with_engine};
 use crate::normalize::Ends;
 use crate::postprocess::Item;
 use crate::pretokenize::Beginning;
-use crate::vocab::Vocab;
 
 use super::Pipeline;
+use super::choice::{Choice, Sink};
+use super::input::{Input, Text, in_pair};
 use super::truncate::{Truncation, Window};
 
 /// How to encode.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct EncodeOptions {
     /// Put the template's control tokens around the text.
     pub add_special_tokens: bool,
     /// What to do where the text spells a control token.
     pub special: SpecialPolicy,
-    /// Seed of the model's dropout. Without one no merge is left out.
-    pub seed: Option<u64>,
+    /// Which of the model's ways to cut the text is taken.
+    pub choice: Choice,
     /// Cut what is too long.
     pub truncation: Option<Truncation>,
 }
@@ -32,28 +31,9 @@ impl Default for EncodeOptions {
         Self {
             add_special_tokens: true,
             special: SpecialPolicy::Raise,
-            seed: None,
+            choice: Choice::Best,
             truncation: None,
         }
-    }
-}
-
-/// Where pieces go: the model's cached engine, or its dropout.
-pub(super) enum Sink<'a> {
-    Cached(&'a mut Scratch),
-    Dropout(Box<Dropout>),
-}
-
-/// The tokens of a piece with merges left out; only BPE has a dropout.
-pub(super) fn encode_with_dropout(
-    model: &Model,
-    piece: &[u8],
-    vocab: &Vocab,
-    dropout: &mut Dropout,
-) -> Result<Vec<Symbol>> {
-    match model {
-        Model::Bpe(bpe) => Bpe::encode_with_dropout(bpe, piece, vocab, dropout),
-        _ => Err(Error::input("This model has no dropout.")),
     }
 }
 
@@ -69,27 +49,7 @@ impl Pipeline {
         options: &EncodeOptions,
         out: &mut Vec<u32>,
     ) -> Result<()> {
-        self.with_scratch(&options.special, |scratch| self.encode_with(text, options, scratch, out))
-    }
-
-    pub(super) fn encode_with(
-        &self,
-        text: &str,
-        options: &EncodeOptions,
-        scratch: &mut Scratch,
-        out: &mut Vec<u32>,
-    ) -> Result<()> {
-        let mut sink = self.sink(options, scratch);
-        self.encode_raw(text, 0, Ends::BOTH, &options.special, &mut sink, out)
-    }
-
-    pub(super) fn sink<'a>(&self, options: &EncodeOptions, scratch: &'a mut Scratch) -> Sink<'a> {
-        match options.seed {
-            Some(seed) if self.model.dropout() > 0.0 => {
-                Sink::Dropout(Box::new(Dropout::new(self.model.dropout(), seed)))
-            }
-            _ => Sink::Cached(scratch),
-        }
+        self.encode_any(&Text::Whole(text), options, out)
     }
 
     /// Encodes a text that starts at byte `start` of the caller's, and has these ends.
@@ -169,8 +129,8 @@ impl Pipeline {
                     Engine::encode(engine, piece, &self.vocab, scratch, out)
                 })
             }),
-            Sink::Dropout(dropout) => self.pre_tokenizer.for_each_piece(text, beginning, |piece| {
-                let symbols = encode_with_dropout(model, piece, &self.vocab, dropout)?;
+            chosen => self.pre_tokenizer.for_each_piece(text, beginning, |piece| {
+                let symbols = chosen.choose(model, piece, &self.vocab, out.len())?;
                 out.extend(symbols.iter().map(|symbol| symbol.id));
                 Ok(())
             }),
@@ -187,10 +147,22 @@ impl Pipeline {
         pair: Option<&str>,
         options: &EncodeOptions,
     ) -> Result<Encoding> {
+        self.encode_input(&(text.into(), pair.map(Text::from)), options)
+    }
+
+    /// Encodes one text or two, whole or in words, with the template.
+    ///
+    /// # Errors
+    /// As [`Self::encode_any`].
+    pub fn encode_input(
+        &self,
+        (text, pair): &Input<'_>,
+        options: &EncodeOptions,
+    ) -> Result<Encoding> {
         self.with_scratch(&options.special, |scratch| {
             self.assemble(1 + usize::from(pair.is_some()), options, |index, out| {
-                let text = if index == 0 { text } else { pair.unwrap_or("") };
-                self.encode_with(text, options, scratch, out)
+                let text = if index == 0 { text } else { pair.as_ref().unwrap_or(text) };
+                self.encode_with(text, options, scratch, out).map_err(|error| in_pair(error, index))
             })
         })
     }

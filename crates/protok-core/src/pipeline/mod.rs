@@ -7,7 +7,9 @@
 
 pub mod batch;
 mod bytes;
+pub mod choice;
 pub mod encode;
+pub mod input;
 pub mod reference;
 pub mod spans;
 pub mod truncate;
@@ -225,8 +227,7 @@ impl Pipeline {
     /// The id of a token by its spelling, added tokens first.
     #[must_use]
     pub fn token_id(&self, token: &str) -> Option<u32> {
-        let added = self.added.tokens().iter().rev().find(|added| added.content == token);
-        added.map(|added| added.id).or_else(|| self.vocab.id(token.as_bytes()))
+        self.added.id_of(token).or_else(|| self.vocab.id(token.as_bytes()))
     }
 
     /// One past the highest id of the vocabulary and the added tokens.
@@ -250,6 +251,30 @@ impl Pipeline {
     /// As there.
     pub fn decode_bytes(&self, ids: &[u32], options: DecodeOptions) -> Result<Vec<u8>> {
         self.decoder.decode_bytes(ids, &self.vocab, &self.added, options)
+    }
+
+    /// See [`Decoder::token_bytes`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn token_bytes(&self, id: u32) -> Result<Option<Vec<u8>>> {
+        self.decoder.token_bytes(id, &self.vocab, &self.added)
+    }
+
+    /// The bytes of all ids in mid-text, one after the other, and where each starts and the last
+    /// ends. An id that names no token has none.
+    ///
+    /// # Errors
+    /// As [`Self::token_bytes`].
+    pub fn all_token_bytes(&self) -> Result<(Vec<u8>, Vec<i64>)> {
+        let mut values = Vec::new();
+        let mut row_offsets = Vec::with_capacity(self.size() + 1);
+        row_offsets.push(0);
+        for id in (0u32..).take(self.size()) {
+            values.extend(self.token_bytes(id)?.unwrap_or_default());
+            row_offsets.push(values.len() as i64);
+        }
+        Ok((values, row_offsets))
     }
 
     /// Whether any bytes can be encoded, not only text.

@@ -14,7 +14,9 @@ use crate::text::alphabet;
 use crate::text::utf8;
 
 use super::Pipeline;
-use super::encode::{EncodeOptions, Sink, encode_with_dropout};
+use super::choice::Sink;
+use super::encode::EncodeOptions;
+use super::input::in_word;
 
 /// A token with its place in the normalized text and in the original, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,12 +62,8 @@ impl Pipeline {
     /// As [`Pipeline::encode_text`].
     pub fn spans(&self, bytes: &[u8], options: &EncodeOptions) -> Result<Spans> {
         self.with_scratch(&options.special, |scratch| {
-            let mut walk = Walk {
-                spans: Spans::default(),
-                word: 0,
-                sink: self.sink(options, scratch),
-                symbols: Vec::new(),
-            };
+            let text = std::str::from_utf8(bytes).ok();
+            let mut walk = Walk::new(self.sink(text, options, scratch)?);
             utf8::for_each_section(bytes, |section, from| match section {
                 Ok(text) => {
                     let ends = Ends { start: from == 0, end: from + text.len() == bytes.len() };
@@ -92,6 +90,25 @@ impl Pipeline {
                 }
             })?;
             Ok(walk.spans)
+        })
+    }
+
+    /// The tokens of each word of a text that the caller cut into words; a token's `word` is the
+    /// place of its word.
+    ///
+    /// # Errors
+    /// As [`Pipeline::encode_any`].
+    pub fn word_spans(&self, words: &[&str], options: &EncodeOptions) -> Result<Vec<Spans>> {
+        self.with_scratch(&options.special, |scratch| {
+            let mut walk = Walk::new(self.sink(None, options, scratch)?);
+            let walked = (0u32..).zip(words).map(|(index, word)| {
+                self.walk_text(word, 0, Ends::BOTH, options, &mut walk)
+                    .map_err(|error| in_word(error, index as usize))?;
+                let mut spans = std::mem::take(&mut walk.spans);
+                spans.tokens.iter_mut().for_each(|token| token.word = index);
+                Ok(spans)
+            });
+            walked.collect()
         })
     }
 
@@ -175,7 +192,11 @@ impl Pipeline {
     }
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
+    fn new(sink: Sink<'a>) -> Self {
+        Self { spans: Spans::default(), word: 0, sink, symbols: Vec::new() }
+    }
+
     /// Puts the tokens of a piece into `symbols`.
     fn encode(&mut self, model: &Model, pipeline: &Pipeline, piece: &[u8]) -> Result<()> {
         match &mut self.sink {
@@ -183,8 +204,9 @@ impl Walk<'_> {
                 self.symbols.clear();
                 model.encode_spans(piece, &pipeline.vocab, scratch, &mut self.symbols)
             }
-            Sink::Dropout(dropout) => {
-                self.symbols = encode_with_dropout(model, piece, &pipeline.vocab, dropout)?;
+            chosen => {
+                let before = self.spans.tokens.len();
+                self.symbols = chosen.choose(model, piece, &pipeline.vocab, before)?;
                 Ok(())
             }
         }

@@ -14,6 +14,28 @@ use crate::vocab::SeededMap;
 const FIELDS: &[&str] =
     &["id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"];
 
+/// Reads the list as the file has it, where every entry is as it should be: no field is missing,
+/// unknown, of another type or given twice. None for any other list, which [`read`] explains.
+pub(super) fn read_plain(text: &str) -> Option<Vec<AddedToken>> {
+    #[derive(serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Entry {
+        id: u32,
+        content: String,
+        single_word: bool,
+        lstrip: bool,
+        rstrip: bool,
+        normalized: bool,
+        special: bool,
+    }
+    let entries: Vec<Entry> = serde_json::from_str(text).ok()?;
+    let token = |entry| {
+        let Entry { id, content, single_word, lstrip, rstrip, normalized, special } = entry;
+        AddedToken { id, content, single_word, lstrip, rstrip, normalized, special }
+    };
+    Some(entries.into_iter().map(token).collect())
+}
+
 /// Reads the list as the file has it.
 pub(super) fn read(cursor: &Cursor<'_>, notes: &mut Vec<String>) -> Result<Vec<AddedToken>> {
     cursor
@@ -45,33 +67,37 @@ pub(crate) fn settle(
     vocab: &TokenList,
     notes: &mut Vec<String>,
 ) -> Vec<AddedToken> {
-    let mut known: SeededMap<&str, Option<u32>> =
-        listed.iter().map(|token| (token.content.as_str(), None)).collect();
-    for (token, id) in vocab.iter() {
-        if let Ok(token) = std::str::from_utf8(token)
-            && let Some(slot) = known.get_mut(token)
-        {
-            *slot = Some(id);
+    // Tokens with one spelling share the place of the first, and so its id.
+    let mut places: SeededMap<&[u8], usize> = SeededMap::default();
+    let firsts: Vec<usize> = listed
+        .iter()
+        .enumerate()
+        .map(|(place, token)| *places.entry(token.content.as_bytes()).or_insert(place))
+        .collect();
+    let mut ids: Vec<Option<u32>> = vec![None; listed.len()];
+    if !places.is_empty() {
+        for (token, id) in vocab.iter() {
+            if let Some(&place) = places.get(token) {
+                ids[place] = Some(id);
+            }
         }
     }
-    let mut known: SeededMap<String, Option<u32>> =
-        known.into_iter().map(|(content, id)| (content.to_owned(), id)).collect();
     let mut next = u32::try_from(vocab.len()).unwrap_or(u32::MAX);
     let mut by_id: SeededMap<u32, AddedToken> = SeededMap::default();
     for (place, mut token) in listed.into_iter().enumerate() {
-        let path = format!("added_tokens[{place}]");
+        let path = || format!("added_tokens[{place}]");
         if token.content.is_empty() {
-            notes.push(format!("{path}: an empty token, ignored"));
+            notes.push(format!("{}: an empty token, ignored", path()));
             continue;
         }
-        let Some(slot) = known.get_mut(&token.content) else { continue };
-        let id = *slot.get_or_insert_with(|| {
+        let id = *ids[firsts[place]].get_or_insert_with(|| {
             next = next.saturating_add(1);
             next - 1
         });
         if id != token.id {
             notes.push(format!(
-                "{path}: {} has the id {id}, not {} as the file says",
+                "{}: {} has the id {id}, not {} as the file says",
+                path(),
                 brief(&token.content),
                 token.id
             ));
@@ -80,10 +106,11 @@ pub(crate) fn settle(
         if let Some(earlier) = by_id.remove(&id) {
             if earlier.content == token.content {
                 token.special |= earlier.special;
-                notes.push(format!("{path}: {} is listed twice", brief(&token.content)));
+                notes.push(format!("{}: {} is listed twice", path(), brief(&token.content)));
             } else {
                 notes.push(format!(
-                    "{path}: {} takes the id {id} from {}, which is no longer matched",
+                    "{}: {} takes the id {id} from {}, which is no longer matched",
+                    path(),
                     brief(&token.content),
                     brief(&earlier.content)
                 ));

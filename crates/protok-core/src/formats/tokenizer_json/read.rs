@@ -56,7 +56,10 @@ pub fn read(bytes: &[u8]) -> Result<Loaded> {
     let notes_ref = &mut notes;
     let truncation = fields.with("truncation", |field| stored::truncation(field, notes_ref))?;
     let padding = fields.with("padding", |field| stored::padding(field, notes_ref))?;
-    let listed = fields.with("added_tokens", |field| added_tokens::read(field, notes_ref))?;
+    let listed = match fields.text("added_tokens").and_then(added_tokens::read_plain) {
+        Some(plain) => Some(plain),
+        None => fields.with("added_tokens", |field| added_tokens::read(field, notes_ref))?,
+    };
     let normalizer =
         fields.with("normalizer", |field| unless_null(field, notes_ref, normalizer::read))?;
     let pre_tokenizer =
