@@ -278,7 +278,5 @@ class Tokenizer(_core.Tokenizer):
         return _restore, (type(self), files, chosen if added else None)
 
 
-def _restore(
-    cls: type[Tokenizer], files: dict[str, bytes], control: list[str] | None
-) -> Tokenizer:
+def _restore(cls: type[Tokenizer], files: dict[str, bytes], control: list[str] | None) -> Tokenizer:
     return cls(files, control_tokens=control)

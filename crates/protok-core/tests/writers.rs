@@ -31,6 +31,9 @@ fn ids(spec: &Spec, text: &str) -> Vec<u32> {
     found.into_iter().map(|token| token.id).collect()
 }
 
+/// What is changed in a file.
+type Change = fn(&mut serde_json::Value);
+
 /// A small tokenizer.json in Llama's shape, without added tokens.
 fn llama(change: impl Fn(&mut serde_json::Value)) -> Artifact {
     let mut vocab = serde_json::Map::new();
@@ -80,12 +83,12 @@ fn a_tokenizer_json_that_is_a_sentencepiece_model_becomes_one() {
 
 #[test]
 fn a_tokenizer_json_that_is_none_says_why() {
-    let place = |change: fn(&mut serde_json::Value)| {
+    let place = |change: Change| {
         let error = save(&llama(change), "sentencepiece").unwrap_err();
         assert_eq!(error.kind, ErrorKind::Artifact, "{error}");
         error.location.unwrap()
     };
-    let named: [(&str, fn(&mut serde_json::Value)); 13] = [
+    let named: [(&str, Change); 13] = [
         ("normalizer", |file| file["normalizer"] = serde_json::json!({"type": "NFC"})),
         ("pre_tokenizer", |file| file["pre_tokenizer"] = serde_json::json!({"type": "Whitespace"})),
         ("decoder", |file| file["decoder"] = serde_json::json!({"type": "Fuse"})),
