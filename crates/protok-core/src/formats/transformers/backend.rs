@@ -5,7 +5,7 @@ use super::class::Class;
 use super::ordered::Ordered;
 use super::parts;
 use super::token::{Added, Special, Token};
-use super::{classes, regex};
+use super::{classes, rebuild, regex};
 use crate::error::Result;
 use crate::formats::node::Cursor;
 use crate::spec::{Decoder, Model, Normalizer, PostProcessor, PreTokenizer, Spec};
@@ -78,7 +78,7 @@ impl<'a> Build<'a> {
         }
         if class.rebuilds() {
             build.added = Added::new(file.model.tokens(), &[]);
-            classes::rebuild(&mut build)?;
+            rebuild::rebuild(&mut build)?;
         }
         build.construct(model_config)?;
         classes::finish(&mut build)?;

@@ -2,9 +2,9 @@
 //!
 //! `AutoTokenizer.from_pretrained(folder)` does not run the file as it is. It takes a class by
 //! `tokenizer_config.json` and `config.json` ([`class`]); most classes drop the file's pipeline
-//! and build their own around its vocabulary and merges ([`classes`]); all of them add tokens,
-//! replace an absent template, and tidy decoded text as the configuration says ([`backend`]).
-//! [`run`] follows that, step by step, to the [`Pipeline`] that `transformers` would run, so far
+//! and build their own around its vocabulary and merges ([`rebuild`], [`classes`]); all of them add
+//! tokens, replace an absent template, and tidy decoded text as the configuration says
+//! ([`backend`]). [`run`] follows that, step by step, to the [`Pipeline`] that `transformers` would run, so far
 //! as it can be said in a [`Spec`]; what cannot is an error with the name of the option.
 //!
 //! `add_bos_token` and `add_eos_token` change nothing where there is a `tokenizer.json`: that
@@ -17,6 +17,7 @@ mod classes;
 mod models;
 mod ordered;
 mod parts;
+mod rebuild;
 mod regex;
 mod token;
 
