@@ -36,6 +36,7 @@ import protok
 HERE = Path(__file__).resolve().parent
 STEP = 4
 FIRST = 1 << 10
+SHORT, LONG = 0.002, 0.5  # seconds: measured more often, measured once
 FROM = 1 << 16  # growth below this is all about what a call costs
 MARK = "\u2581"
 Json = dict[str, Any]
@@ -342,14 +343,18 @@ def offsets(tok: protok.Tokenizer, text: str) -> None:
 def seconds(
     run: Callable[[protok.Tokenizer, str], None], tok: protok.Tokenizer, text: str
 ) -> float:
-    """CPU seconds of a call; short calls are repeated."""
-    times = []
-    repeats = 1 if len(text) > FROM else 8
-    for _ in range(3 if len(text) <= 1 << 20 else 2):
+    """Time a call in CPU seconds: short ones many times, the least of three."""
+    times: list[float] = []
+    repeats = 1
+    while len(times) < 3 and sum(times) * repeats < LONG:
         start = time.process_time()
         for _ in range(repeats):
             run(tok, text)
-        times.append((time.process_time() - start) / repeats)
+        taken = time.process_time() - start
+        if taken < SHORT and not times:
+            repeats *= 4
+        else:
+            times.append(taken / repeats)
     return max(min(times), 1e-7)
 
 

@@ -7,31 +7,68 @@
 //!
 //! Source: the normalizer of SentencePiece 0.2.3.
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, Anchored, Input, MatchKind, StartKind};
-
 use super::{Charsmap, Ends};
 use crate::error::{Error, Result};
 use crate::spec::{self, Semantics};
 use crate::text::edits::Edits;
+use crate::vocab::SeededMap;
 
 const MARK: &str = "\u{2581}";
 
 /// Longer user-defined pieces are refused: at each place of a text so far is read ahead.
 const MAX_PROTECTED: usize = 1024;
 
-/// Pieces of more bytes than this in all take the smaller of the two automata.
-const SMALL: usize = 1 << 15;
-
 /// The compiled rules.
 #[derive(Debug)]
 pub(super) struct SentencePiece {
     charsmap: Option<Charsmap>,
-    protected: Option<AhoCorasick>,
+    protected: Option<Pieces>,
     prefix: bool,
     suffix: bool,
     remove_extra: bool,
     /// What a blank is written as.
     blank: &'static str,
+}
+
+/// The pieces, as steps from node to node: built in time linear in their bytes, whatever they are.
+#[derive(Debug)]
+struct Pieces {
+    steps: SeededMap<(u32, u8), u32>,
+    /// Whether a piece ends at each node.
+    ends: Vec<bool>,
+}
+
+impl Pieces {
+    fn new(pieces: &[String]) -> Self {
+        let mut new = Self { steps: SeededMap::default(), ends: vec![false] };
+        for piece in pieces.iter().filter(|piece| !piece.is_empty()) {
+            let mut node = 0;
+            for &byte in piece.as_bytes() {
+                let next = new.ends.len() as u32;
+                node = *new.steps.entry((node, byte)).or_insert(next);
+                if node == next {
+                    new.ends.push(false);
+                }
+            }
+            new.ends[node as usize] = true;
+        }
+        new
+    }
+
+    /// The bytes of the longest piece that the text starts with, or 0.
+    fn longest(&self, text: &[u8]) -> usize {
+        let (mut node, mut longest) = (0, 0);
+        for (byte, length) in text.iter().zip(1..) {
+            match self.steps.get(&(node, *byte)) {
+                Some(&next) => node = next,
+                None => break,
+            }
+            if self.ends[node as usize] {
+                longest = length;
+            }
+        }
+        longest
+    }
 }
 
 /// What a stretch of the text became.
@@ -51,20 +88,7 @@ impl SentencePiece {
             return Err(Error::artifact("protected", "A user-defined piece is too long.")
                 .hint(format!("Such pieces may have {MAX_PROTECTED} bytes.")));
         }
-        let bytes: usize = spec.protected.iter().map(String::len).sum();
-        let pieces = spec.protected.iter().filter(|piece| !piece.is_empty());
-        let protected = (!spec.protected.is_empty())
-            .then(|| {
-                AhoCorasick::builder()
-                    .match_kind(MatchKind::LeftmostLongest)
-                    .start_kind(StartKind::Anchored)
-                    .kind((bytes > SMALL).then_some(AhoCorasickKind::ContiguousNFA))
-                    .build(pieces)
-            })
-            .transpose()
-            .map_err(|error| {
-                Error::artifact("protected", format!("They cannot be searched for: {error}."))
-            })?;
+        let protected = (!spec.protected.is_empty()).then(|| Pieces::new(&spec.protected));
         Ok(Self {
             charsmap,
             protected,
@@ -78,9 +102,9 @@ impl SentencePiece {
     /// How many bytes of the text are replaced next, and by what.
     fn next<'a>(&'a self, text: &'a str) -> (usize, &'a str) {
         if let Some(protected) = &self.protected {
-            let input = Input::new(text).anchored(Anchored::Yes);
-            if let Ok(Some(found)) = protected.try_find(input) {
-                return (found.end(), &text[..found.end()]);
+            let length = protected.longest(text.as_bytes());
+            if length > 0 {
+                return (length, &text[..length]);
             }
         }
         if let Some(found) = self.charsmap.as_ref().and_then(|map| map.longest(text)) {

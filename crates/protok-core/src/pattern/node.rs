@@ -127,6 +127,17 @@ impl Node {
         }
     }
 
+    /// Whether it looks at what lies before it.
+    pub(super) fn looks_behind(&self) -> bool {
+        match self {
+            Node::Look { ahead: false, .. } => true,
+            Node::Empty | Node::Class(_) | Node::Assert(_) => false,
+            Node::Concat(nodes) | Node::Alternate(nodes) => nodes.iter().any(Node::looks_behind),
+            Node::Repeat { node, .. } | Node::Look { node, .. } => node.looks_behind(),
+            Node::Atomic(node) => node.looks_behind(),
+        }
+    }
+
     /// What comes next wherever this node matches, if that alone decides whether it matches.
     pub(super) fn as_next(&self) -> Option<Next> {
         match self {

@@ -69,8 +69,15 @@ impl Matcher {
         let engine = match (parse(pattern, dialect), dialect) {
             (Ok(node), _) => match ClassDfa::new(&node) {
                 Ok(dfa) => Engine::Dfa(Box::new(dfa)),
+                Err(_) if dialect == Dialect::Oniguruma && !node.looks_behind() => {
+                    match Memo::new(&node) {
+                        Ok(memo) => Engine::Memo(Box::new(memo)),
+                        Err(_) => Engine::Backtracking(Box::new(Backtracker::new(&node, pattern)?)),
+                    }
+                }
                 Err(_) => {
-                    // What that engine refuses is refused, whoever runs it.
+                    // The backtracking engine refuses what it cannot look behind at, and the
+                    // reference what it cannot read at all.
                     let fallback = match dialect {
                         Dialect::Fancy => backtracking(pattern)?,
                         Dialect::Oniguruma => {

@@ -206,7 +206,7 @@ fn looking() -> impl Strategy<Value = String> {
 
 #[test]
 fn patterns_that_look_around_match_what_backtracking_finds() {
-    let config = ProptestConfig { cases: 6000, failure_persistence: None, ..Default::default() };
+    let config = ProptestConfig { cases: 2000, failure_persistence: None, ..Default::default() };
     let ran = std::cell::Cell::new(0);
     proptest!(config, |(pattern in looking(), texts in prop::collection::vec("[abc \n]{0,12}", 4))| {
         let Ok(node) = parse(&pattern, Dialect::Oniguruma) else { return Ok(()) };
@@ -222,5 +222,5 @@ fn patterns_that_look_around_match_what_backtracking_finds() {
             }
         }
     });
-    assert!(ran.get() > 2000, "{}", ran.get());
+    assert!(ran.get() > 700, "{}", ran.get());
 }
