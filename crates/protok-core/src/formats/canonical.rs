@@ -277,7 +277,7 @@ mod tests {
             {"id": 3, "content": "[]\"é", "single_word": true, "lstrip": false, "rstrip": true,
              "normalized": false, "special": true},
             {"id": 2, "content": "ab", "single_word": false, "lstrip": true, "rstrip": false,
-             "normalized": true, "special": false}], "model""#;
+             "normalized": true, "special": false}], "model"#;
         for text in [FILE.to_owned(), FILE.replacen("\"model", added, 1)] {
             let spec = tokenizer_json::read(text.as_bytes()).unwrap().spec;
             let form = canonical(&spec).unwrap();
