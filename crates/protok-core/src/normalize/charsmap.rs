@@ -393,8 +393,8 @@ mod tests {
         // A chain of 1100 bases.
         let mut units = vec![0u32; 1101 * 256];
         for depth in 0..1100u32 {
-            let at = depth * 256 ^ u32::from(b'a');
-            units[at as usize] = (at ^ (depth + 1) * 256) << 10 | u32::from(b'a');
+            let at = (depth * 256) ^ u32::from(b'a');
+            units[at as usize] = (at ^ ((depth + 1) * 256)) << 10 | u32::from(b'a');
         }
         assert!(refused(&units).contains("too long"));
     }

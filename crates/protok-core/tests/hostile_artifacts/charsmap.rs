@@ -110,8 +110,8 @@ fn random_maps() {
         let units: Vec<u32> = (0..512)
             .map(|place: u32| match next() % 4 {
                 // Children that are taken for such, with bases nearby.
-                0 | 1 => next() % 1024 << 10 | (next() & 1) << 8 | (place ^ 256) & 0xFF,
-                2 => 1 << 31 | next() % 9,
+                0 | 1 => ((next() % 1024) << 10) | ((next() & 1) << 8) | ((place ^ 256) & 0xFF),
+                2 => (1 << 31) | (next() % 9),
                 _ => next(),
             })
             .collect();
