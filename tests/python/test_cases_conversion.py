@@ -25,7 +25,9 @@ def with_config(tok: protok.Tokenizer, config: dict[str, object]) -> protok.Toke
 def test_case_L01(demo: protok.Tokenizer, tmp_path: Path, name: str) -> None:
     """A class name in a config does not replace the splitter that the file declares."""
     tok = with_config(demo, {"tokenizer_class": name, "legacy": True, "add_prefix_space": True})
-    assert tok.warnings  # the file has no prefix space, whatever the config says
+    # transformers itself now leaves a byte-level file alone under the Llama names, and knows no
+    # class of the last name; the others would run something else, which is reported.
+    assert bool(tok.contradictions or tok.warnings) == (name in {"T5Tokenizer", "GemmaTokenizer"})
     tok.save(tmp_path / "saved")
     saved = protok.load(tmp_path / "saved")
     for text in (*CODE, *TEXTS):

@@ -207,7 +207,8 @@ def test_a_sentencepiece_model_without_files(tmp_path: Path) -> None:
     data = _toy().replace(b'"?"', b'"<?>"')
     done = protok.convert(protok.load(data), tmp_path / "x.model")
     assert (done.format, done.files) == ("sentencepiece", ("x.model",))
-    assert protok.load(tmp_path / "x.model").encode("ab?a").tokens == ["ab", "<?>", "a"]
+    tok = protok.load(tmp_path / "x.model")
+    assert tok.encode("ab?a").tolist() == [tok.vocab[token] for token in ("ab", "<?>", "a")]
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write anywhere")

@@ -23,6 +23,9 @@ use crate::spec::{
 use crate::text::alphabet;
 use crate::vocab::{SeededMap, SeededSet};
 
+/// Of longer templates so much is compared; none of them compiles.
+const MOST_ITEMS: usize = 4096;
+
 /// One part of a tokenizer of which the file and its configuration say different things.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Contradiction {
@@ -255,6 +258,9 @@ fn template(processor: &Option<PostProcessor>) -> [Vec<Item>; 2] {
         Some(PostProcessor::Template(fields)) => [&fields.single, &fields.pair].map(|items| {
             let mut expanded = Vec::new();
             for item in items {
+                if expanded.len() > MOST_ITEMS {
+                    break;
+                }
                 match item {
                     TemplateItem::Sequence { id, type_id } => {
                         expanded.push(text(usize::from(*id == SequenceName::B), *type_id));
@@ -262,6 +268,7 @@ fn template(processor: &Option<PostProcessor>) -> [Vec<Item>; 2] {
                     TemplateItem::SpecialToken { id, type_id } => {
                         let found = fields.special_tokens.iter().filter(|(key, _)| key == id);
                         let ids = found.flat_map(|(_, found)| &found.ids);
+                        let ids = ids.take(MOST_ITEMS + 1);
                         expanded.extend(ids.map(|id| token(*id, *type_id)));
                     }
                 }

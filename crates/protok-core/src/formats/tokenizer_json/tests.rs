@@ -397,7 +397,7 @@ fn what_the_reader_would_read_otherwise_is_not_written() {
     let refuses = |spec: Spec, place: &str| {
         assert_eq!(write(&spec).unwrap_err().location.as_deref(), Some(place));
     };
-    refuses(Spec { semantics: Semantics::SentencePiece, ..base.clone() }, "model");
+    refuses(Spec { semantics: Semantics::SentencePiece, ..base.clone() }, "normalizer");
     refuses(Spec { decoder: Some(Decoder::Bytes), ..base.clone() }, "decoder");
     let mut moved = spec("added_tokens", json!([token(2, "x", true)]));
     moved.added_tokens[0].id = 7;
