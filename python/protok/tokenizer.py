@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from protok import _core, saving, sources
-from protok.errors import ArtifactError, ArtifactWarning, InputError
+from protok.errors import ArtifactError, ArtifactWarning
 
 if TYPE_CHECKING:
     from protok.inspection import Inspection
