@@ -114,12 +114,7 @@ impl Batch {
         buffer::to_numpy(Bound::new(py, offsets)?.into_any(), "int64")
     }
 
-    /// All rows in one rectangle: a dict of `int64` arrays of shape `(texts, length)` with
-    /// `input_ids`, `attention_mask`, `type_ids` and `special_mask`.
-    ///
-    /// `to` is "longest" or a length that no row exceeds; the length is then raised to a
-    /// multiple of `multiple_of`. `pad_id` is by default the id of the artifact's pad token; the type
-    /// id of padding is `pad_type_id`.
+    #[doc = include_str!("docs/pad.txt")]
     #[pyo3(signature = (to=None, *, multiple_of=1, side="right", pad_id=None, pad_type_id=0))]
     #[allow(clippy::too_many_arguments)]
     fn pad<'py>(

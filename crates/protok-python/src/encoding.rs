@@ -278,8 +278,7 @@ impl Encoding {
         self.origin.offsets()?.text_of(0, Of::Normalized).or_raise()
     }
 
-    /// The words that were encoded, as they were ("original") or after normalization
-    /// ("normalized"), where the caller passed a list of words.
+    #[doc = include_str!("docs/words.txt")]
     #[pyo3(signature = (of="original", *, sequence=0))]
     fn words(&self, of: &str, sequence: usize) -> PyResult<Vec<&str>> {
         let (_, of) = frame("byte", of)?;
@@ -293,9 +292,7 @@ impl Encoding {
         self.spans(py, "codepoint", "original")
     }
 
-    /// Where each token came from, in a unit ("byte", "codepoint", "utf16" or "grapheme") of a
-    /// text ("original" or "normalized"): a `uint32` array of shape `(n, 2)`. Of words, each span
-    /// is in the token's word.
+    #[doc = include_str!("docs/spans.txt")]
     #[pyo3(signature = (unit="codepoint", of="original"))]
     fn spans<'py>(&self, py: Python<'py>, unit: &str, of: &str) -> PyResult<Bound<'py, PyAny>> {
         let spans = self.origin.offsets()?.spans(&self.inner, frame(unit, of)?).or_raise()?;
@@ -303,7 +300,7 @@ impl Encoding {
         array(py, flat)?.call_method1("reshape", (spans.len(), 2))
     }
 
-    /// A span in another unit, of another text, or both; of words, a span of the word `word`.
+    #[doc = include_str!("docs/convert.txt")]
     #[pyo3(signature = (span, *, from_, to, partial="error", sequence=0, word=None))]
     fn convert(
         &self,
@@ -320,8 +317,7 @@ impl Encoding {
         self.origin.offsets()?.convert(place, span, from, to, partial).or_raise()
     }
 
-    /// The first token that covers a position, or None. Never a token that the template put. Of
-    /// words, the position is in the word `word`.
+    #[doc = include_str!("docs/token_at.txt")]
     #[pyo3(signature = (position, unit="codepoint", of="original", *, sequence=0, word=None))]
     fn token_at(
         &self,
@@ -336,7 +332,7 @@ impl Encoding {
         offsets.token_at(&self.inner, place, position, frame(unit, of)?).or_raise()
     }
 
-    /// The word at a position, or None. Of words, the position is in the word `word`.
+    #[doc = include_str!("docs/word_at.txt")]
     #[pyo3(signature = (position, unit="codepoint", of="original", *, sequence=0, word=None))]
     fn word_at(
         &self,
@@ -351,7 +347,7 @@ impl Encoding {
         Ok(at.and_then(|at| offsets.token(&self.inner, at)).map(|(_, token)| token.word))
     }
 
-    /// The tokens of a word, as (first, past the last), or None.
+    #[doc = include_str!("docs/word_tokens.txt")]
     #[pyo3(signature = (word, *, sequence=0))]
     fn word_tokens(&self, word: u32, sequence: usize) -> PyResult<Option<(usize, usize)>> {
         let offsets = self.origin.offsets()?;
@@ -364,23 +360,19 @@ impl Encoding {
         Ok(first.map(|first| (first, tokens.next_back().unwrap_or(first) + 1)))
     }
 
-    /// The part of the original that a token covers, in whole characters.
+    #[doc = include_str!("docs/text.txt")]
     fn text(&self, index: isize) -> PyResult<&str> {
         let at = self.place(index)?;
         self.origin.offsets()?.text(&self.inner, at).or_raise()
     }
 
-    /// The bytes of the original that a token covers.
+    #[doc = include_str!("docs/bytes.txt")]
     fn bytes<'py>(&self, py: Python<'py>, index: isize) -> PyResult<Bound<'py, PyBytes>> {
         let at = self.place(index)?;
         Ok(PyBytes::new(py, self.origin.offsets()?.bytes(&self.inner, at)))
     }
 
-    /// Labels tokens with entities, given as (start, end, label) in a unit of the original; of
-    /// words, in the unit "word".
-    ///
-    /// Returns the labels, one a token, and the entities that do not fall on token boundaries:
-    /// for each its index, the span that its labels stand for, and why.
+    #[doc = include_str!("docs/align.txt")]
     #[pyo3(signature = (entities, *, unit="codepoint", scheme="bio", sequence=0))]
     #[allow(clippy::type_complexity)]
     fn align(
@@ -399,7 +391,7 @@ impl Encoding {
         Ok((found.labels, misfits.map(|(index, span, why)| (index, span, why.name())).collect()))
     }
 
-    /// The entities that labels stand for, as (start, end, label): the reverse of `align`.
+    #[doc = include_str!("docs/entities.txt")]
     #[pyo3(signature = (labels, *, unit="codepoint", scheme="bio", sequence=0))]
     fn entities(
         &self,
@@ -414,9 +406,7 @@ impl Encoding {
         Ok(found.into_iter().map(|Entity { start, end, label }| (start, end, label)).collect())
     }
 
-    /// Everything that must stay together to read the encoding later, as plain data that JSON
-    /// holds: the texts before and after normalization, ids, tokens, spans with their unit and
-    /// text, and the tokenizer's fingerprint. `from_dict` reads it back.
+    #[doc = include_str!("docs/to_dict.txt")]
     #[pyo3(signature = (unit="codepoint", of="original"))]
     pub fn to_dict<'py>(
         &self,
@@ -473,7 +463,7 @@ impl Encoding {
         Ok(dict)
     }
 
-    /// The encoding that `to_dict` described, made by the same tokenizer.
+    #[doc = include_str!("docs/from_dict.txt")]
     #[staticmethod]
     fn from_dict(data: &Bound<'_, PyDict>, tok: &Bound<'_, Tokenizer>) -> PyResult<Self> {
         tok.get().restore(data)

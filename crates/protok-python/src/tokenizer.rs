@@ -147,10 +147,7 @@ impl Tokenizer {
         .or_raise()
     }
 
-    /// Encodes one text, or two.
-    ///
-    /// With `is_pretokenized` a text is a list of words. Each goes through the whole chain by
-    /// itself; spans are in the token's word, and `word_ids` are places in the list.
+    #[doc = include_str!("docs/encode.txt")]
     #[pyo3(signature = (text, pair=None, *, add_special_tokens=true, special=None, max_length=None, truncation="right", stride=0, offsets=false, seed=None, is_pretokenized=false))]
     #[allow(clippy::too_many_arguments)]
     fn encode(
@@ -188,8 +185,7 @@ impl Tokenizer {
         Ok(encoding)
     }
 
-    /// Encodes many texts on all cores. With `is_pretokenized` each is a list of words, and a
-    /// tuple of two lists is two texts.
+    #[doc = include_str!("docs/encode_batch.txt")]
     #[pyo3(signature = (texts, *, add_special_tokens=true, special=None, max_length=None, truncation="right", stride=0, threads=None, seed=None, is_pretokenized=false))]
     #[allow(clippy::too_many_arguments)]
     fn encode_batch(
@@ -237,13 +233,7 @@ impl Tokenizer {
         Ok(Batch::new(batch, texts))
     }
 
-    /// Encodes any bytes, where the family can hold them: byte-level models, and models with a
-    /// `<0xNN>` token for every byte.
-    ///
-    /// Stretches of UTF-8 are read as the text that they spell. Each longest stretch that is not is
-    /// a piece of its own, and where text meets one, nothing is put in front of it or trimmed from
-    /// it as at the ends of a text: `decode_bytes` gives the bytes back wherever the tokenizer gives
-    /// text back.
+    #[doc = include_str!("docs/encode_bytes.txt")]
     #[pyo3(signature = (data, *, add_special_tokens=true, special=None, seed=None))]
     fn encode_bytes(
         &self,
@@ -317,7 +307,7 @@ impl Tokenizer {
         Ok(ways.collect())
     }
 
-    /// The number of tokens of a text, or of each of many.
+    #[doc = include_str!("docs/count.txt")]
     #[pyo3(signature = (text, *, add_special_tokens=false, special=None, threads=None))]
     fn count<'py>(
         &self,
@@ -346,7 +336,7 @@ impl Tokenizer {
         buffer::to_numpy(Bound::new(py, Buffer::of_i64(counts))?.into_any(), "int64")
     }
 
-    /// The text that ids stand for.
+    #[doc = include_str!("docs/decode.txt")]
     #[pyo3(signature = (ids, *, skip_special_tokens=false, errors="replace", unknown="raise", clean_up_spaces=false))]
     fn decode(
         &self,
@@ -360,7 +350,7 @@ impl Tokenizer {
         self.pipeline.decode(&self::ids(ids)?, options).or_raise()
     }
 
-    /// The bytes that ids stand for.
+    #[doc = include_str!("docs/decode_bytes.txt")]
     #[pyo3(signature = (ids, *, skip_special_tokens=false, unknown="raise"))]
     fn decode_bytes<'py>(
         &self,
@@ -373,7 +363,7 @@ impl Tokenizer {
         Ok(PyBytes::new(ids.py(), &bytes))
     }
 
-    /// The texts that many lists of ids stand for.
+    #[doc = include_str!("docs/decode_batch.txt")]
     #[pyo3(signature = (batch, *, skip_special_tokens=false, errors="replace", unknown="raise", clean_up_spaces=false, threads=None))]
     #[allow(clippy::too_many_arguments)]
     fn decode_batch(
@@ -458,8 +448,7 @@ impl Tokenizer {
             .map_err(|error| pyo3::exceptions::PyRuntimeError::new_err(error.to_string()))
     }
 
-    /// The indices of the texts that the fast path and the reference path read differently, in
-    /// ids or in where tokens come from. There should be none.
+    #[doc = include_str!("docs/differing_paths.txt")]
     #[pyo3(signature = (texts, *, special=None, threads=None))]
     fn differing_paths(
         &self,
@@ -483,21 +472,25 @@ impl Tokenizer {
             .map_err(|error| pyo3::exceptions::PyRuntimeError::new_err(error.to_string()))
     }
 
+    /// The hash of everything that decides ids: `sha256:` and 64 hexadecimal digits.
     #[getter]
     fn fingerprint(&self) -> PyResult<&str> {
         self.artifact.fingerprint.get().or_raise()
     }
 
+    /// The vocabulary, added tokens included: a mapping of tokens to ids.
     #[getter]
     fn vocab(&self) -> Vocab {
         Vocab { pipeline: self.pipeline.clone() }
     }
 
+    /// The tokens that are matched in the text itself.
     #[getter]
     fn added_tokens(&self) -> Vec<AddedToken> {
         self.pipeline.added_tokens().tokens().iter().map(AddedToken::from).collect()
     }
 
+    /// The added tokens that the artifact flags special, with their ids.
     #[getter]
     fn special_tokens<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
@@ -507,6 +500,7 @@ impl Tokenizer {
         Ok(dict)
     }
 
+    /// The tokens that ordinary text must not spell, with the reason.
     #[getter]
     fn control_tokens(&self) -> Vec<ControlToken> {
         let control = self.pipeline.control_tokens().iter();
@@ -561,6 +555,7 @@ impl Tokenizer {
         self.artifact.contradictions.iter().map(Contradiction::from).collect()
     }
 
+    /// What the files say without effect, or otherwise than it seems.
     #[getter]
     fn warnings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         PyList::new(py, &self.artifact.notes)

@@ -58,32 +58,30 @@ impl Vocab {
         format!("Vocab({} tokens, ids below {})", self.__len__(), self.pipeline.size())
     }
 
-    /// The id of a token, or None.
+    #[doc = include_str!("docs/vocab_get.txt")]
     fn get(&self, token: &str) -> Option<u32> {
         self.pipeline.token_id(token)
     }
 
-    /// How a token is spelled.
+    #[doc = include_str!("docs/vocab_token.txt")]
     fn token(&self, id: u32) -> PyResult<String> {
         self.pipeline.token(id).map(std::borrow::Cow::into_owned).ok_or_else(|| self.unknown(id))
     }
 
-    /// The bytes that an id stands for inside a text, as the decoder writes it between others: the
-    /// byte alphabet and `<0xNN>` undone, a word mark or a word's start a blank, the prefix of a
-    /// continuation nothing, the suffix of a word's end a blank.
+    #[doc = include_str!("docs/vocab_bytes.txt")]
     fn bytes<'py>(&self, py: Python<'py>, id: u32) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = self.pipeline.token_bytes(id).or_raise()?;
         Ok(PyBytes::new(py, &bytes.ok_or_else(|| self.unknown(id))?))
     }
 
-    /// The bytes of all ids, as `bytes` gives them, in one buffer.
+    #[doc = include_str!("docs/vocab_all_bytes.txt")]
     fn all_bytes(&self, py: Python<'_>) -> PyResult<TokenBytes> {
         let (values, row_offsets) = py.detach(|| self.pipeline.all_token_bytes()).or_raise()?;
         let values = Py::new(py, Buffer::of_u8(values))?;
         Ok(TokenBytes { values, row_offsets: Py::new(py, Buffer::of_i64(row_offsets))? })
     }
 
-    /// All tokens with their ids, by rising id.
+    #[doc = include_str!("docs/vocab_to_dict.txt")]
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
         for (token, id) in self.entries() {
@@ -136,12 +134,19 @@ impl TokenBytes {
 #[pyclass(frozen, get_all, eq, module = "protok._core")]
 #[derive(PartialEq, Eq, Clone)]
 pub struct AddedToken {
+    /// Its id.
     id: u32,
+    /// Its spelling.
     content: String,
+    /// Whether it is matched only where it is a whole word.
     single_word: bool,
+    /// Whether it takes the blanks before it.
     lstrip: bool,
+    /// Whether it takes the blanks after it.
     rstrip: bool,
+    /// Whether it is looked for in the normalized text.
     normalized: bool,
+    /// Whether the artifact flags it special.
     special: bool,
 }
 
