@@ -44,7 +44,8 @@ def test_every_member_is_described(name: str, member: object) -> None:
     if method not in NO_PARAMETERS:
         assert "\nParameters\n---" in text, name
     if method != "tolist":
-        assert "\nReturns\n---" in text and "\nExamples\n---" in text, name
+        assert "\nReturns\n---" in text, name
+        assert "\nExamples\n---" in text, name
 
 
 def test_the_examples_run() -> None:
