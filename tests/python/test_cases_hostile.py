@@ -6,6 +6,7 @@ quadratic time would exceed it many times over.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -170,3 +171,36 @@ def test_case_P11(cl100k: protok.Tokenizer) -> None:
     assert encoding.tolist() == whole.tolist()[:512]
     assert encoding.offsets.tolist() == whole.offsets[:512].tolist()
     assert cl100k.count(text) == len(whole)
+
+
+def resident() -> int:
+    """Return the bytes of memory that the process holds."""
+    pages = Path("/proc/self/statm").read_text().split()[1]
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs Linux's /proc")
+@pytest.mark.parametrize("length", [20, 2_000, 20_000])
+def test_case_P06(length: int) -> None:
+    """What is remembered of seen pieces has a size, however many distinct pieces come."""
+    tok = protok.load("protok:demo", cache_bytes=1 << 20)
+    tok.count("warm " * 1000)
+    before = resident()
+    for number in range(60_000_000 // length // 20):
+        tok.count(f"{number}x" + "abcdefghij" * (length // 10))
+    assert resident() - before < 48 << 20
+
+
+def test_case_S03(cl100k: protok.Tokenizer) -> None:
+    """Ordinary text may mention a marker: counting reads it as text, encoding asks what it is."""
+    text = "a<|endoftext|>b"
+    as_text = [64, 27, 91, 8862, 728, 428, 91, 29, 65]
+    assert cl100k.encode(text, special="text").tolist() == as_text
+    assert cl100k.encode(text, special="parse").tolist() == [64, 100257, 65]
+    assert cl100k.count(text) == len(as_text)
+    assert cl100k.count([text, "a"]).tolist() == [len(as_text), 1]
+    for refused in (lambda: cl100k.encode(text), lambda: cl100k.encode_batch(["a", text])):
+        with pytest.raises(protok.SpecialTokenError, match="special=") as caught:
+            refused()
+        assert caught.value.value == "<|endoftext|>"
+        assert caught.value.position == 1

@@ -254,3 +254,21 @@ def test_no_control_id_comes_out_of_plain_text(shared: Path) -> None:
         tok.sample(text, seed=1)
     with pytest.raises(protok.SpecialTokenError):
         tok.nbest(text, 2)
+
+
+@pytest.mark.parametrize("name", ["llama2_bpe_bytefallback", "mistral_v3"])
+def test_case_U09(shared: Path, name: str) -> None:
+    """A sample of text that the vocabulary covers has no unknown token, and is the text."""
+    tok = protok.load(shared / f"artifacts/sentencepiece/{name}.model")
+    unknown = tok.vocab["<unk>"]
+    text = "the cats sat on the mats and the rats ran"
+    assert unknown not in tok.encode(text, add_special_tokens=False).tolist()
+    ways = set()
+    for seed in range(3000):
+        encoding = tok.sample(text, seed=seed, dropout=0.1, add_special_tokens=False)
+        assert unknown not in encoding.tolist()
+        assert tok.decode(encoding) == text
+        ways.add(tuple(encoding))
+    assert len(ways) > 10
+    again = tok.sample(text, seed=7, dropout=0.1, add_special_tokens=False)
+    assert again == tok.sample(text, seed=7, dropout=0.1, add_special_tokens=False)
