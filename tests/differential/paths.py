@@ -36,6 +36,10 @@ ARTIFACTS = {
         f"gguf.{name}": f"gguf/ggml-vocab-{name}.gguf"
         for name in ("llama-spm", "phi-3", "bert-bge", "falcon", "deepseek-coder")
     },
+    **{
+        f"tiktoken.{name}": f"tiktoken/{name}.tiktoken"
+        for name in ("r50k_base", "p50k_base", "cl100k_base", "o200k_base")
+    },
     "tekken": TEKKEN,
     "rwkv": RWKV,
 }
@@ -49,7 +53,8 @@ class Paths:
     """The two paths of one artifact."""
 
     def __init__(self, path: Path) -> None:
-        self.tok = protok.load(path.read_bytes())
+        encoding = path.stem if path.suffix == ".tiktoken" else None
+        self.tok = protok.load(path.read_bytes(), encoding=encoding)
         self.special = [token.content for token in self.tok.added_tokens]
 
     def fast(self, text: str) -> list[Token]:
