@@ -40,6 +40,8 @@ ARTIFACTS = {
         f"tiktoken.{name}": f"tiktoken/{name}.tiktoken"
         for name in ("r50k_base", "p50k_base", "cl100k_base", "o200k_base")
     },
+    "tiktoken.llama3": "llama3.1/tokenizer.model",
+    "tiktoken.whisper": "whisper/multilingual.tiktoken",
     "tekken": TEKKEN,
     "rwkv": RWKV,
 }
@@ -53,8 +55,11 @@ class Paths:
     """The two paths of one artifact."""
 
     def __init__(self, path: Path) -> None:
-        encoding = path.stem if path.suffix == ".tiktoken" else None
-        self.tok = protok.load(path.read_bytes(), encoding=encoding)
+        if path.suffix != ".json" and (path.parent / "encoding.json").is_file():
+            self.tok = protok.load(path)  # a rank file: its pattern stands beside it
+        else:
+            encoding = path.stem if path.suffix == ".tiktoken" else None
+            self.tok = protok.load(path.read_bytes(), encoding=encoding)
         self.special = [token.content for token in self.tok.added_tokens]
 
     def fast(self, text: str) -> list[Token]:

@@ -1,8 +1,8 @@
-"""Compare protok's ids and decoded text with the references', on corpora and on random text.
+"""Compare ids and decoded text with the references, on corpora, random text and Hypothesis's.
 
     python tests/differential/run.py                     everything; takes hours
     python tests/differential/run.py --small             a sample of everything, in minutes
-    python tests/differential/run.py --files 8 --random 2000
+    python tests/differential/run.py --files 8 --random 2000 --hypothesis 2000
     python tests/differential/run.py --only qwen3 --random 100000 --seed 7
     python tests/differential/run.py --only sentencepiece --only toy
 
@@ -24,7 +24,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from differential.references import Pair, every
-from differential.texts import SHARED, corpus, random_text, shortest
+from differential.texts import SHARED, corpus, hypothesis_texts, random_text, shortest
 
 import protok
 
@@ -65,13 +65,15 @@ def lines_around(pair: Pair, text: str) -> str:
 
 
 def texts_of(
-    pair: Pair, *, small: bool, files: int | None, count: int, seed: int
+    pair: Pair, *, small: bool, files: int | None, count: int, generated: int, seed: int
 ) -> Iterator[tuple[str, str]]:
     """Yield every text with where it is from."""
     source = random.Random(seed)  # the Mersenne Twister
     yield from corpus(small=small, source=source, files=files)
     for _ in range(count):
         yield "random", random_text(source, pair.special)
+    for text in hypothesis_texts(pair.special, count=generated, seed=seed):
+        yield "hypothesis", text
 
 
 def compare(name: str, pair: Pair, texts: Iterator[tuple[str, str]]) -> Result:
@@ -114,12 +116,16 @@ def main() -> int:
     )
     parser.add_argument("--files", type=int, help="at most so many files of the corpora")
     parser.add_argument("--random", type=int, help="random texts for each artifact")
+    parser.add_argument("--hypothesis", type=int, help="texts of Hypothesis for each artifact")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     if not (SHARED / "artifacts").is_dir():
         print("There is no ../shared to read artifacts and corpora from.", file=sys.stderr)
         return 2
     count = options.random if options.random is not None else 200 if options.small else 20_000
+    generated = options.hypothesis
+    if generated is None:
+        generated = 100 if options.small else 20_000
     pairs = every()
     head = f"{'artifact':34} {'reference':28}"
     print(f"{head} {'texts':>8} {'characters':>12} {'differ':>7} {'seconds':>8}")
@@ -128,7 +134,12 @@ def main() -> int:
         start = time.monotonic()
         pair = pairs[name]()
         texts = texts_of(
-            pair, small=options.small, files=options.files, count=count, seed=options.seed
+            pair,
+            small=options.small,
+            files=options.files,
+            count=count,
+            generated=generated,
+            seed=options.seed,
         )
         result = compare(name, pair, texts)
         print(

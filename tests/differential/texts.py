@@ -6,6 +6,9 @@ import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import hypothesis
+from hypothesis import strategies
+
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = ROOT.parent / "shared"
 SMALL_FILE = 3_000  # characters of each corpus file
@@ -69,6 +72,41 @@ def random_text(source: random.Random, special: list[str]) -> str:
             cut = source.choice([len(token), len(token), max(1, len(token) - 1)])
             runs.append(token[:cut])
     return "".join(runs)
+
+
+def hypothesis_texts(special: list[str], *, count: int, seed: int) -> list[str]:
+    """Return ``count`` texts of Hypothesis, of the same kinds of runs and of any characters."""
+    drawn: list[str] = []
+    alphabets = [
+        strategies.text(
+            strategies.characters(
+                min_codepoint=first, max_codepoint=last, exclude_categories=["Cs"]
+            ),
+            min_size=1,
+            max_size=12,
+        )
+        for first, last in ALPHABETS
+    ]
+    runs = [*alphabets, strategies.sampled_from(SCRAPS), strategies.text(max_size=8)]
+    if special:
+        token = strategies.sampled_from(special)
+        runs += [token, token.map(lambda content: content[: max(1, len(content) - 1)])]
+
+    @hypothesis.seed(seed)
+    @hypothesis.settings(
+        max_examples=count,
+        phases=[hypothesis.Phase.generate],
+        suppress_health_check=list(hypothesis.HealthCheck),
+        database=None,
+        deadline=None,
+        derandomize=False,
+    )
+    @hypothesis.given(strategies.lists(strategies.one_of(runs), max_size=8).map("".join))
+    def draw(text: str) -> None:
+        drawn.append(text)
+
+    draw()
+    return drawn
 
 
 def shortest(differ: Callable[[str], bool], text: str) -> str:
