@@ -1,4 +1,6 @@
 //! The compiled module `protok._core`: glue between Python and [`protok_core`], no logic.
+// What Python shows is in the form of Python's documentation, whose examples are no quotes.
+#![allow(clippy::doc_lazy_continuation)]
 
 mod arguments;
 mod batch;
