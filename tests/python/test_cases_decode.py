@@ -16,16 +16,6 @@ import protok
 
 
 @pytest.fixture(scope="module")
-def cl100k(shared: Path) -> protok.Tokenizer:
-    return protok.load(shared / "artifacts/tiktoken/cl100k_base.tiktoken", encoding="cl100k_base")
-
-
-@pytest.fixture(scope="module")
-def llama3(shared: Path) -> protok.Tokenizer:
-    return protok.load(shared / "artifacts/llama3.1/tokenizer.json")
-
-
-@pytest.fixture(scope="module")
 def mistral(shared: Path) -> protok.Tokenizer:
     return protok.load((shared / "artifacts/mistral-v0.1/tokenizer.model.v1").read_bytes())
 

@@ -22,11 +22,6 @@ MOST = 40.0  # how much longer ten times the text may take
 SPECIALS = {"[CLS]": 1, "[SEP]": 2}
 
 
-@pytest.fixture(scope="module")
-def cl100k(shared: Path) -> protok.Tokenizer:
-    return protok.load(shared / "artifacts/tiktoken/cl100k_base.tiktoken", encoding="cl100k_base")
-
-
 def seconds(work: Callable[[], object]) -> float:
     """Return the least time of three runs."""
     times = []

@@ -29,16 +29,6 @@ MARK = "\u2581"
 
 
 @pytest.fixture(scope="module")
-def cl100k(shared: Path) -> protok.Tokenizer:
-    return protok.load(shared / "artifacts/tiktoken/cl100k_base.tiktoken", encoding="cl100k_base")
-
-
-@pytest.fixture(scope="module")
-def llama3(shared: Path) -> protok.Tokenizer:
-    return protok.load(shared / "artifacts/llama3.1/tokenizer.json")
-
-
-@pytest.fixture(scope="module")
 def qwen3(shared: Path) -> protok.Tokenizer:
     return protok.load(shared / "artifacts/qwen3/tokenizer.json")
 

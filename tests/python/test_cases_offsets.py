@@ -17,16 +17,6 @@ BYTE_LEVEL = {"add_prefix_space": False, "trim_offsets": False, "use_regex": Tru
 FILLERS = ["", "a ", "\U0001f408 ", "e\u0301\n", "\u05e9\u05dc\u05d5\u05dd "]
 
 
-@pytest.fixture(scope="session")
-def cl100k(shared: Path) -> protok.Tokenizer:
-    return protok.load(shared / "artifacts/tiktoken/cl100k_base.tiktoken", encoding="cl100k_base")
-
-
-@pytest.fixture(scope="session")
-def llama3(shared: Path) -> protok.Tokenizer:
-    return protok.load(shared / "artifacts/llama3.1/tokenizer.json")
-
-
 def byte_alphabet() -> dict[str, int]:
     """Every byte as its printable character, with the byte as id."""
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]

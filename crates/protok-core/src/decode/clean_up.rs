@@ -1,18 +1,10 @@
 //! Tidying the blanks that joined tokens leave around English punctuation.
 
-/// What is replaced, in order.
-const BEFORE: [(&str, &str); 7] = [
-    (" .", "."),
-    (" ?", "?"),
-    (" !", "!"),
-    (" ,", ","),
-    (" ' ", "'"),
-    (" n't", "n't"),
-    (" 'm", "'m"),
-];
-/// In the decoders of `tokenizers` only.
+use crate::text::tidy::TIDY;
+
+/// In the decoders of `tokenizers` one more, before the last three.
 const CONTRACTION: (&str, &str) = (" do not", " don't");
-const AFTER: [(&str, &str); 3] = [(" 's", "'s"), (" 've", "'ve"), (" 're", "'re")];
+const AFTER: usize = 3;
 
 /// Tidies a decoded text as `clean_up_tokenization_spaces` of `transformers` does
 /// (`PreTrainedTokenizerBase.clean_up_tokenization` in release 5.24.0). Text that had such blanks
@@ -23,12 +15,13 @@ const AFTER: [(&str, &str); 3] = [(" 's", "'s"), (" 've", "'ve"), (" 're", "'re"
 /// ```
 #[must_use]
 pub fn clean_up(text: &str) -> String {
-    replace_all(text, BEFORE.iter().chain(&AFTER))
+    replace_all(text, TIDY.iter())
 }
 
 /// Tidies one token as the WordPiece and CTC decoders of `tokenizers` do.
 pub(super) fn clean_up_token(token: &str) -> String {
-    replace_all(token, BEFORE.iter().chain([&CONTRACTION]).chain(&AFTER))
+    let (before, after) = TIDY.split_at(TIDY.len() - AFTER);
+    replace_all(token, before.iter().chain([&CONTRACTION]).chain(after))
 }
 
 fn replace_all<'a>(text: &str, rules: impl Iterator<Item = &'a (&'a str, &'a str)>) -> String {

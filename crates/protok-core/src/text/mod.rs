@@ -5,6 +5,7 @@ pub mod alignment;
 pub mod alphabet;
 pub mod edits;
 pub mod scripts;
+pub mod tidy;
 pub mod unicode;
 pub mod units;
 pub mod utf8;

@@ -8,6 +8,7 @@ use crate::spec::{
     StripDecoder, StripNormalizer, TemplateItem, TemplateProcessing, TemplateToken,
     WordPieceDecoder,
 };
+use crate::text::tidy::TIDY;
 
 const MARK: char = '\u{2581}';
 
@@ -199,19 +200,7 @@ pub(super) fn tidied(
     vocab: &crate::spec::TokenList,
     added: &[AddedToken],
 ) -> Result<Decoder> {
-    let rules = [
-        (" .", "."),
-        (" ?", "?"),
-        (" !", "!"),
-        (" ,", ","),
-        (" ' ", "'"),
-        (" n't", "n't"),
-        (" 'm", "'m"),
-        (" 's", "'s"),
-        (" 've", "'ve"),
-        (" 're", "'re"),
-    ];
-    let rules = rules.map(|(from, to)| Decoder::Replace(literal(from, to)));
+    let rules = TIDY.map(|(from, to)| Decoder::Replace(literal(from, to)));
     then(decoder, rules, vocab, added)
 }
 
