@@ -25,5 +25,6 @@ SENTENCEPIECE = {
     "bpe-toy": "sentencepiece/bpe_toy_uds.model",
     "word-toy": "sentencepiece/word_toy.model",
 }
+GGUF = ("llama-spm", "phi-3", "bert-bge", "falcon", "deepseek-coder")
 TEKKEN = "mistral-tekken/tekken_240718.json"
 RWKV = "rwkv-world/rwkv_vocab_v20230424.txt"

@@ -25,17 +25,14 @@ import protok
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from differential.artifacts import HUGGING_FACE, RWKV, SENTENCEPIECE, TEKKEN, TOYS
+from differential.artifacts import GGUF, HUGGING_FACE, RWKV, SENTENCEPIECE, TEKKEN, TOYS
 from differential.texts import SHARED, corpus, random_text, shortest
 
 ARTIFACTS = {
     **{name: f"{name}/tokenizer.json" for name in HUGGING_FACE},
     **{f"toy.{name}": f"toy/{name}.json" for name in TOYS},
     **{f"sentencepiece.{name}": path for name, path in SENTENCEPIECE.items()},
-    **{
-        f"gguf.{name}": f"gguf/ggml-vocab-{name}.gguf"
-        for name in ("llama-spm", "phi-3", "bert-bge", "falcon", "deepseek-coder")
-    },
+    **{f"gguf.{name}": f"gguf/ggml-vocab-{name}.gguf" for name in GGUF},
     **{
         f"tiktoken.{name}": f"tiktoken/{name}.tiktoken"
         for name in ("r50k_base", "p50k_base", "cl100k_base", "o200k_base")

@@ -1,6 +1,7 @@
 """Every artifact that has an implementation to compare with, paired with it.
 
-A GGUF file has none that pip installs: its reference are the recorded results of tests/golden.
+A GGUF file has none that pip installs: its reference are the recorded results of tests/golden, or
+llama.cpp itself where the environment names it (see llama_cpp.py).
 """
 
 from __future__ import annotations
@@ -9,13 +10,24 @@ import ast
 import base64
 import importlib
 import json
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import gguf_files
 import tiktoken
-from differential.artifacts import HUGGING_FACE, RANK_FILES, RWKV, SENTENCEPIECE, TEKKEN, TOYS
+from differential import llama_cpp
+from differential.artifacts import (
+    HUGGING_FACE,
+    RANK_FILES,
+    RWKV,
+    SENTENCEPIECE,
+    TEKKEN,
+    TOYS,
+)
 from differential.texts import SHARED
 from tiktoken.load import load_tiktoken_bpe
 from tokenizers import Tokenizer
@@ -208,6 +220,24 @@ def rwkv(path: Path) -> Pair:
     )
 
 
+def gguf(make: Callable[[], bytes]) -> Pair:
+    """Pair a GGUF file with llama.cpp, control tokens in the text and the ends included."""
+    data = make()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "vocab.gguf"
+        path.write_bytes(data)
+        reference = llama_cpp.LlamaCpp(path)
+    tok = protok.load(data)
+    return Pair(
+        lambda text: tok.encode(text, special="parse").tolist(),
+        lambda text: reference.encode(text, ends=True),
+        tok.decode,
+        reference.decode,
+        [token.content for token in tok.spec.added_tokens],
+        "llama.cpp",
+    )
+
+
 def every() -> dict[str, Callable[[], Pair]]:
     """Return how each artifact is paired, by the name that the command knows it by."""
     pairs: dict[str, Callable[[], Pair]] = {}
@@ -222,6 +252,11 @@ def every() -> dict[str, Callable[[], Pair]]:
     for name, model in SENTENCEPIECE.items():
         path = ARTIFACTS / model
         pairs[f"sentencepiece:{name}"] = lambda path=path: sentencepiece_model(path)  # type: ignore[misc]
+    if llama_cpp.is_there():
+        pairs |= {
+            f"gguf:{name}": partial(gguf, make)
+            for name, make in gguf_files.every(ARTIFACTS).items()
+        }
     pairs["tekken"] = lambda: tekken(ARTIFACTS / TEKKEN)
     pairs["rwkv"] = lambda: rwkv(ARTIFACTS / RWKV)
     return pairs

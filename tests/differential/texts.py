@@ -77,6 +77,8 @@ def random_text(source: random.Random, special: list[str]) -> str:
 def hypothesis_texts(special: list[str], *, count: int, seed: int) -> list[str]:
     """Return ``count`` texts of Hypothesis, of the same kinds of runs and of any characters."""
     drawn: list[str] = []
+    if count == 0:
+        return drawn
     alphabets = [
         strategies.text(
             strategies.characters(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from gguf_files import every, unigram
 from golden.records import (
     GGUF,
     RWKV,
@@ -17,8 +18,7 @@ from golden.records import (
     records,
 )
 
-if TYPE_CHECKING:
-    import protok
+import protok
 
 
 def roles(tok: protok.Tokenizer, *names: str) -> list[int]:
@@ -126,3 +126,29 @@ def test_the_cases_beside_the_gguf(shared: Path, name: str) -> None:
         assert ids == [int(id) for id in line.split()], text
         compared += 1
     assert compared == len(cases) > 40
+
+
+def test_pre_tokenizers_of_gguf(shared: Path) -> None:
+    """Every pre-tokenizer name of llama.cpp, and its Unigram models, as release v0.5.0 has them."""
+    recorded = records(Path(__file__).with_name("llama_cpp.jsonl"))
+    made = every(shared / "artifacts")
+    names = {name for record in recorded for name in record["files"]}
+    assert names == {name for name in made if name.startswith(("pre-", "t5-"))}
+    differences = Differences()
+    for name in sorted(names):
+        tok = protok.Tokenizer({"vocab.gguf": made[name]()})
+        for record in recorded:
+            if name in record["files"]:
+                text, ids = record["text"], record["ids"]
+                encoded = tok.encode(text, special="parse").tolist()
+                differences.compare(name, repr(text), encoded, ids)
+                decoded = tok.decode(ids)
+                differences.compare(name, "decode", decoded, record.get("decode", text))
+    differences.check()
+
+
+def test_a_user_defined_token_that_llama_cpp_cuts_through(shared: Path) -> None:
+    """It takes the first bytes of "–" for its start, so "’" would not be a character any more."""
+    made = unigram(shared / "artifacts/albert/spiece.model")
+    with pytest.raises(protok.ArtifactError, match="not ASCII"):
+        protok.Tokenizer({"vocab.gguf": made})

@@ -284,6 +284,9 @@ fn puts_blank(normalizer: &Normalizer, mark: char) -> (bool, bool) {
             (!rules.treat_whitespace_as_suffix, rules.treat_whitespace_as_suffix)
         }
         Normalizer::LlamaCppWords(_) => (true, false),
+        Normalizer::LlamaCppBlanks(rules) => {
+            (rules.add_space_prefix || rules.remove_extra_whitespaces, false)
+        }
         _ => (false, false),
     }
 }

@@ -64,6 +64,14 @@ fn add(normalizer: &Normalizer, found: &mut Vec<(&'static str, String)>) {
                 put("LlamaCppWords", "accents dropped");
             }
         }
+        Normalizer::LlamaCppBlanks(rules) => {
+            if rules.precompiled_charsmap.is_some() {
+                put("LlamaCppBlanks", "SentencePiece's character map");
+            }
+            if rules.remove_extra_whitespaces {
+                put("LlamaCppBlanks", "blanks trimmed and collapsed");
+            }
+        }
     }
 }
 

@@ -132,7 +132,7 @@ fn mark_of_normalizer(spec: &Normalizer) -> Option<char> {
     match spec {
         Normalizer::Sequence(items) => items.iter().find_map(mark_of_normalizer),
         Normalizer::SentencePiece(rules) => rules.escape_whitespaces.then_some(MARK),
-        Normalizer::LlamaCppWords(_) => Some(MARK),
+        Normalizer::LlamaCppWords(_) | Normalizer::LlamaCppBlanks(_) => Some(MARK),
         Normalizer::Replace(replace) if is_blank(&replace.pattern) => {
             let mut chars = replace.content.chars();
             chars.next().filter(|mark| chars.next().is_none() && !mark.is_whitespace())

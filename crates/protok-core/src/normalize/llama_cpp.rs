@@ -4,7 +4,7 @@
 //! case; marks are dropped, spacing ones as well. White space ends a word, punctuation and ideographs
 //! are words, and every word gets a mark in front. What comes out are words with blanks between.
 //!
-//! Source: the WPM tokenizer of llama.cpp, whose classes are those of current Unicode.
+//! Source: the WPM tokenizer of llama.cpp, whose tables are those of Unicode 15.1.
 
 use std::sync::LazyLock;
 
@@ -18,7 +18,8 @@ use crate::text::unicode::{class_ranges, in_ranges};
 const MARK: char = '\u{2581}';
 
 fn is_punctuation(c: char) -> bool {
-    static RANGES: LazyLock<Vec<(char, char)>> = LazyLock::new(|| class_ranges(r"\p{P}"));
+    static RANGES: LazyLock<Vec<(char, char)>> =
+        LazyLock::new(|| class_ranges(r"[\p{P}&&\p{age=15.1}]"));
     if c.is_ascii() {
         // Of ASCII, symbols count as well.
         c.is_ascii_punctuation()
@@ -29,13 +30,28 @@ fn is_punctuation(c: char) -> bool {
 
 fn is_control(c: char) -> bool {
     static RANGES: LazyLock<Vec<(char, char)>> =
-        LazyLock::new(|| class_ranges(r"[\p{Cc}\p{Cf}\p{Co}]"));
+        LazyLock::new(|| class_ranges(r"[[\p{Cc}\p{Cf}\p{Co}]&&\p{age=15.1}]"));
     if c.is_ascii() { c.is_ascii_control() } else { in_ranges(&RANGES, c) }
 }
 
 fn is_mark(c: char) -> bool {
-    static RANGES: LazyLock<Vec<(char, char)>> = LazyLock::new(|| class_ranges(r"\p{M}"));
+    static RANGES: LazyLock<Vec<(char, char)>> =
+        LazyLock::new(|| class_ranges(r"[\p{M}&&\p{age=15.1}]"));
     !c.is_ascii() && in_ranges(&RANGES, c)
+}
+
+fn is_assigned(c: char) -> bool {
+    static RANGES: LazyLock<Vec<(char, char)>> = LazyLock::new(|| class_ranges(r"\p{age=15.1}"));
+    c.is_ascii() || in_ranges(&RANGES, c)
+}
+
+/// The first character of the canonical decomposition.
+fn base(c: char) -> char {
+    match c {
+        // Younger than the tables of the library.
+        '\u{11938}' => '\u{11935}',
+        _ => std::iter::once(c).nfd().next().map_or(c, |(base, _)| base),
+    }
 }
 
 pub(super) fn words(rules: LlamaCppWords, text: &str, edits: &mut Edits) {
@@ -44,7 +60,7 @@ pub(super) fn words(rules: LlamaCppWords, text: &str, edits: &mut Edits) {
         let end = start + original.len_utf8();
         let mut c = original;
         if rules.strip_accents && !c.is_ascii() {
-            c = std::iter::once(c).nfd().next().map_or(c, |(base, _)| base);
+            c = base(c);
         }
         if c.is_whitespace() {
             in_word = false;
@@ -58,7 +74,7 @@ pub(super) fn words(rules: LlamaCppWords, text: &str, edits: &mut Edits) {
             continue;
         }
         let alone = is_punctuation(c) || is_ideograph(c);
-        if rules.lowercase {
+        if rules.lowercase && is_assigned(c) {
             c = c.to_lowercase().next().unwrap_or(c);
         }
         if alone {

@@ -10,8 +10,10 @@ mod bert;
 mod charsmap;
 mod forms;
 mod llama_cpp;
+mod llama_cpp_blanks;
 mod nmt;
 mod sentencepiece;
+mod stretches;
 
 use std::borrow::Cow;
 
@@ -25,6 +27,7 @@ use crate::text::edits::{Edits, check_growth};
 
 use charsmap::Charsmap;
 pub use forms::Form;
+use llama_cpp_blanks::Blanks;
 use sentencepiece::SentencePiece;
 
 /// So many steps may run one after the other.
@@ -74,6 +77,7 @@ enum Step {
     ByteLevel,
     SentencePiece(Box<SentencePiece>),
     LlamaCppWords(spec::LlamaCppWords),
+    LlamaCppBlanks(Box<Blanks>),
 }
 
 impl Normalizer {
@@ -199,6 +203,7 @@ fn add_steps(spec: &spec::Normalizer, semantics: Semantics, steps: &mut Vec<Step
         }
         Spec::ByteLevel => Step::ByteLevel,
         Spec::LlamaCppWords(rules) => Step::LlamaCppWords(*rules),
+        Spec::LlamaCppBlanks(spec) => Step::LlamaCppBlanks(Box::new(Blanks::compile(spec)?)),
         Spec::SentencePiece(spec) => Step::SentencePiece(Box::new(SentencePiece::compile(spec)?)),
     });
     Ok(())
@@ -220,6 +225,7 @@ impl Step {
             Step::ByteLevel => "ByteLevel",
             Step::SentencePiece(_) => "SentencePiece",
             Step::LlamaCppWords(_) => "LlamaCppWords",
+            Step::LlamaCppBlanks(_) => "LlamaCppBlanks",
         }
     }
 
@@ -256,6 +262,7 @@ impl Step {
             Step::ByteLevel => alphabet::spell(text, edits),
             Step::SentencePiece(rules) => rules.edits(text, ends, edits),
             Step::LlamaCppWords(rules) => llama_cpp::words(*rules, text, edits),
+            Step::LlamaCppBlanks(rules) => rules.edits(text, ends, edits),
         }
         Ok(())
     }

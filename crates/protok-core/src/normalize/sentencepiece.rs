@@ -7,68 +7,23 @@
 //!
 //! Source: the normalizer of SentencePiece 0.2.3.
 
-use super::{Charsmap, Ends};
-use crate::error::{Error, Result};
-use crate::spec::{self, Semantics};
+use super::Ends;
+use super::stretches::Stretches;
+use crate::error::Result;
+use crate::spec;
 use crate::text::edits::Edits;
-use crate::vocab::SeededMap;
 
 const MARK: &str = "\u{2581}";
-
-/// Longer user-defined pieces are refused: at each place of a text so far is read ahead.
-const MAX_PROTECTED: usize = 1024;
 
 /// The compiled rules.
 #[derive(Debug)]
 pub(super) struct SentencePiece {
-    charsmap: Option<Charsmap>,
-    protected: Option<Pieces>,
+    stretches: Stretches,
     prefix: bool,
     suffix: bool,
     remove_extra: bool,
     /// What a blank is written as.
     blank: &'static str,
-}
-
-/// The pieces, as steps from node to node: built in time linear in their bytes, whatever they are.
-#[derive(Debug)]
-struct Pieces {
-    steps: SeededMap<(u32, u8), u32>,
-    /// Whether a piece ends at each node.
-    ends: Vec<bool>,
-}
-
-impl Pieces {
-    fn new(pieces: &[String]) -> Self {
-        let mut new = Self { steps: SeededMap::default(), ends: vec![false] };
-        for piece in pieces.iter().filter(|piece| !piece.is_empty()) {
-            let mut node = 0;
-            for &byte in piece.as_bytes() {
-                let next = new.ends.len() as u32;
-                node = *new.steps.entry((node, byte)).or_insert(next);
-                if node == next {
-                    new.ends.push(false);
-                }
-            }
-            new.ends[node as usize] = true;
-        }
-        new
-    }
-
-    /// The bytes of the longest piece that the text starts with, or 0.
-    fn longest(&self, text: &[u8]) -> usize {
-        let (mut node, mut longest) = (0, 0);
-        for (byte, length) in text.iter().zip(1..) {
-            match self.steps.get(&(node, *byte)) {
-                Some(&next) => node = next,
-                None => break,
-            }
-            if self.ends[node as usize] {
-                longest = length;
-            }
-        }
-        longest
-    }
 }
 
 /// What a stretch of the text became.
@@ -80,18 +35,9 @@ struct Chunk {
 
 impl SentencePiece {
     pub(super) fn compile(spec: &spec::SentencePieceNormalizer) -> Result<Self> {
-        let charsmap = match spec.precompiled_charsmap.as_deref() {
-            None | Some("") => None,
-            Some(encoded) => Some(Charsmap::compile(encoded, Semantics::SentencePiece)?),
-        };
-        if spec.protected.iter().any(|piece| piece.len() > MAX_PROTECTED) {
-            return Err(Error::artifact("protected", "A user-defined piece is too long.")
-                .hint(format!("Such pieces may have {MAX_PROTECTED} bytes.")));
-        }
-        let protected = (!spec.protected.is_empty()).then(|| Pieces::new(&spec.protected));
+        let map = spec.precompiled_charsmap.as_deref();
         Ok(Self {
-            charsmap,
-            protected,
+            stretches: Stretches::compile(map, &spec.protected, false)?,
             prefix: spec.add_dummy_prefix && !spec.treat_whitespace_as_suffix,
             suffix: spec.add_dummy_prefix && spec.treat_whitespace_as_suffix,
             remove_extra: spec.remove_extra_whitespaces,
@@ -99,26 +45,11 @@ impl SentencePiece {
         })
     }
 
-    /// How many bytes of the text are replaced next, and by what.
-    fn next<'a>(&'a self, text: &'a str) -> (usize, &'a str) {
-        if let Some(protected) = &self.protected {
-            let length = protected.longest(text.as_bytes());
-            if length > 0 {
-                return (length, &text[..length]);
-            }
-        }
-        if let Some(found) = self.charsmap.as_ref().and_then(|map| map.longest(text)) {
-            return found;
-        }
-        let width = text.chars().next().map_or(0, char::len_utf8);
-        (width, &text[..width])
-    }
-
     pub(super) fn edits(&self, text: &str, ends: Ends, edits: &mut Edits) {
         let mut at = 0;
         if self.remove_extra && ends.start {
             while at < text.len() {
-                let (length, new) = self.next(&text[at..]);
+                let (length, new) = self.stretches.next(&text[at..]);
                 if new != " " {
                     break;
                 }
@@ -140,7 +71,7 @@ impl SentencePiece {
         let mut scratch = String::new();
         let mut grown = 0;
         while at < text.len() {
-            let (length, mut new) = self.next(&text[at..]);
+            let (length, mut new) = self.stretches.next(&text[at..]);
             if after_blank {
                 new = new.trim_start_matches(' ');
             }

@@ -57,6 +57,14 @@ pub(super) fn class(pattern: &str, ignore_case: bool) -> Option<CharSet> {
     }
 }
 
+/// What llama.cpp's tables have of a set: they are those of Unicode 15.1, and what was assigned
+/// later has no property. No character has changed its category since.
+pub(super) fn of_llama_cpp(mut set: CharSet) -> CharSet {
+    static ASSIGNED: LazyLock<CharSet> = LazyLock::new(|| constant(r"\p{age=15.1}"));
+    set.intersect(&ASSIGNED);
+    set
+}
+
 /// A class that is known to parse; the empty set otherwise.
 fn constant(pattern: &str) -> CharSet {
     class(pattern, false).unwrap_or_else(CharSet::empty)

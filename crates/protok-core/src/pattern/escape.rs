@@ -21,24 +21,24 @@ impl Parser<'_> {
             return Ok(Escape::Literal(c));
         }
         let Some(letter) = self.bump() else { return Err(self.stop("a final backslash")) };
-        let node = match (letter, self.dialect) {
+        let node = match (letter, self.is_oniguruma()) {
             ('A', _) => Node::Assert(Assertion::TextStart),
             ('z', _) => Node::Assert(Assertion::TextEnd),
-            ('Z', Dialect::Oniguruma) => Node::Assert(Assertion::LastLineEnd),
-            ('b', Dialect::Oniguruma) => Node::Assert(Assertion::WordBoundary),
-            ('B', Dialect::Oniguruma) => Node::Assert(Assertion::NotWordBoundary),
-            ('N', Dialect::Oniguruma) => Node::Class(charset::not_newline()),
-            ('O', Dialect::Oniguruma) => Node::Class(charset::any()),
-            ('R', Dialect::Oniguruma) => line_break(),
+            ('Z', true) => Node::Assert(Assertion::LastLineEnd),
+            ('b', true) => Node::Assert(Assertion::WordBoundary),
+            ('B', true) => Node::Assert(Assertion::NotWordBoundary),
+            ('N', true) => Node::Class(charset::not_newline()),
+            ('O', true) => Node::Class(charset::any()),
+            ('R', true) => line_break(),
             // Bare sets are not folded: `(?i:\p{Lu})` matches no small letter in Oniguruma.
-            ('s' | 'S' | 'd' | 'D' | 'w' | 'W' | 'h' | 'H' | 'p' | 'P', Dialect::Oniguruma) => {
+            ('s' | 'S' | 'd' | 'D' | 'w' | 'W' | 'h' | 'H' | 'p' | 'P', true) => {
                 self.at = start + 1;
                 match self.set_escape(false)? {
                     Some(set) => Node::Class(set),
                     None => return Err(self.stop("an unknown escape")),
                 }
             }
-            ('s' | 'S' | 'd' | 'D' | 'w' | 'W' | 'p' | 'P', Dialect::Fancy) => {
+            ('s' | 'S' | 'd' | 'D' | 'w' | 'W' | 'p' | 'P', false) => {
                 if matches!(letter, 'p' | 'P') && self.bump() == Some('{') {
                     self.at += self.text[self.at..].find('}').map_or(0, |end| end + 1);
                 }
@@ -110,6 +110,10 @@ impl Parser<'_> {
         let set = charset::oniguruma_property(name, in_bracket)
             .filter(|_| inner.len() > braced.len())
             .ok_or_else(|| self.stop(format!("the unknown property {braced}")))?;
+        let set = match self.dialect {
+            Dialect::LlamaCpp => charset::of_llama_cpp(set),
+            _ => set,
+        };
         self.at += 3 + braced.len();
         Ok(Some(if caret != (letter == 'P') { charset::negated(set) } else { set }))
     }

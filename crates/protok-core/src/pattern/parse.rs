@@ -24,6 +24,8 @@ const MAX_REPEAT: u32 = 100_000;
 pub(super) enum Dialect {
     /// Oniguruma with its default syntax.
     Oniguruma,
+    /// The same, with llama.cpp's tables for properties: those of Unicode 15.1.
+    LlamaCpp,
     /// The `fancy-regex` crate.
     Fancy,
 }
@@ -104,7 +106,7 @@ impl Parser<'_> {
     }
 
     pub(super) fn is_oniguruma(&self) -> bool {
-        self.dialect == Dialect::Oniguruma
+        self.dialect != Dialect::Fancy
     }
 
     pub(super) fn ignores_case(&self) -> bool {
@@ -191,8 +193,9 @@ impl Parser<'_> {
         loop {
             match (self.peek(), self.dialect) {
                 (Some('i'), _) => flags.ignore_case = on,
-                (Some('m'), Dialect::Oniguruma) | (Some('s'), Dialect::Fancy) => flags.dot_all = on,
-                (Some('x'), Dialect::Oniguruma) => flags.extended = on,
+                (Some('m'), Dialect::Oniguruma | Dialect::LlamaCpp)
+                | (Some('s'), Dialect::Fancy) => flags.dot_all = on,
+                (Some('x'), Dialect::Oniguruma | Dialect::LlamaCpp) => flags.extended = on,
                 (Some('-'), _) if on => on = false,
                 (Some(':' | ')'), _) => return Ok(Some(flags)),
                 (Some(c), _) if c.is_ascii_alphabetic() && c != 'P' => {

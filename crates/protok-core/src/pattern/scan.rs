@@ -64,12 +64,13 @@ impl Matcher {
     pub fn compile(pattern: &str, semantics: Semantics) -> Result<Self> {
         let dialect = match semantics {
             Semantics::Tiktoken => Dialect::Fancy,
+            Semantics::LlamaCpp => Dialect::LlamaCpp,
             _ => Dialect::Oniguruma,
         };
         let engine = match (parse(pattern, dialect), dialect) {
             (Ok(node), _) => match ClassDfa::new(&node) {
                 Ok(dfa) => Engine::Dfa(Box::new(dfa)),
-                Err(_) if dialect == Dialect::Oniguruma && !node.looks_behind() => {
+                Err(_) if dialect != Dialect::Fancy && !node.looks_behind() => {
                     match Memo::new(&node) {
                         Ok(memo) => Engine::Memo(Box::new(memo)),
                         Err(_) => Engine::Backtracking(Box::new(Backtracker::new(&node, pattern)?)),
@@ -80,7 +81,7 @@ impl Matcher {
                     // reference what it cannot read at all.
                     let fallback = match dialect {
                         Dialect::Fancy => backtracking(pattern)?,
-                        Dialect::Oniguruma => {
+                        Dialect::Oniguruma | Dialect::LlamaCpp => {
                             Engine::Backtracking(Box::new(Backtracker::new(&node, pattern)?))
                         }
                     };

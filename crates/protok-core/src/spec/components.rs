@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    LlamaCppDecoder, LlamaCppWords, Semantics, SentencePieceDecoder, SentencePieceNormalizer,
+    LlamaCppBlanks, LlamaCppDecoder, LlamaCppWords, Semantics, SentencePieceDecoder,
+    SentencePieceNormalizer,
 };
 
 /// A pattern to search for: a literal string or a regular expression.
@@ -80,6 +81,8 @@ pub enum Normalizer {
     SentencePiece(SentencePieceNormalizer),
     /// llama.cpp's words for BERT, each with a mark in front.
     LlamaCppWords(LlamaCppWords),
+    /// llama.cpp's rules for Unigram models: a character map and blanks.
+    LlamaCppBlanks(LlamaCppBlanks),
 }
 
 /// See [`Normalizer::Replace`] and [`Decoder::Replace`].

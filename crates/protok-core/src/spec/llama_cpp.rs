@@ -13,6 +13,19 @@ pub struct LlamaCppWords {
     pub strip_accents: bool,
 }
 
+/// See [`super::Normalizer::LlamaCppBlanks`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LlamaCppBlanks {
+    /// The character map, in base64; none if it maps nothing.
+    pub precompiled_charsmap: Option<String>,
+    /// Put a blank before the text.
+    pub add_space_prefix: bool,
+    /// Put one blank before each word and drop all others.
+    pub remove_extra_whitespaces: bool,
+    /// Text that the character map leaves alone: the user-defined tokens.
+    pub protected: Vec<String>,
+}
+
 /// How the tokens of a llama.cpp vocabulary spell text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

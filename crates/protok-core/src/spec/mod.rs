@@ -11,7 +11,7 @@ pub mod sentencepiece;
 pub mod vocabulary;
 
 pub use components::*;
-pub use llama_cpp::{LlamaCppDecoder, LlamaCppSpelling, LlamaCppWords};
+pub use llama_cpp::{LlamaCppBlanks, LlamaCppDecoder, LlamaCppSpelling, LlamaCppWords};
 pub use models::*;
 pub use sentencepiece::{SentencePieceDecoder, SentencePieceNormalizer};
 pub use vocabulary::{TokenList, VocabularyError};

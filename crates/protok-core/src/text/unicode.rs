@@ -15,6 +15,7 @@ pub const VERSIONS: &[(&str, &str)] = &[
     ("graphemes", "17.0.0"),
     ("categories", "8.0.0"),
     ("scripts", "9.0.0"),
+    ("llama.cpp", "15.1.0"),
 ];
 
 /// The sorted, disjoint code-point ranges of a regular-expression class such as `\w`.

@@ -199,6 +199,15 @@ impl<'a> Metadata<'a> {
         Ok(Some(words.iter().map(|bytes| i32::from_le_bytes(*bytes)).collect()))
     }
 
+    /// The bytes of an array of 8-bit items.
+    pub fn bytes(&self, key: &str) -> Result<Option<&'a [u8]>> {
+        let Some(value) = self.get(key, ARRAY, "an array")? else { return Ok(None) };
+        if !matches!(value.items.0, 0 | 1) {
+            return Err(Error::artifact(key, "The items are not bytes."));
+        }
+        Ok(Some(value.bytes))
+    }
+
     fn words(&self, key: &str) -> Result<Option<Words<'a>>> {
         let Some(value) = self.get(key, ARRAY, "an array")? else { return Ok(None) };
         if !matches!(value.items.0, 4..=6) {

@@ -2,7 +2,7 @@
 //!
 //! The Spec means what llama.cpp does with the file, which is not always what the model's own
 //! tokenizer did. Its SentencePiece models join by score whatever the pieces are for; its BERT has
-//! no longest word and drops spacing marks too; some tokens are control tokens by their spelling.
+//! no longest word and drops spacing marks too; its T5 has other rules for blanks; some tokens are control tokens by their spelling.
 //! Only the metadata is read, so the start of a file is enough.
 //!
 //! Source: `llama-vocab.cpp` of llama.cpp.
@@ -75,7 +75,7 @@ pub fn read(bytes: &[u8]) -> Result<Loaded> {
         }
     }
     let header = Header { metadata, model, pre, tokens: tokens.len() };
-    let kinds = special::kinds(&header, &tokens, &ids)?;
+    let kinds = special::kinds(&header, &ids)?;
     let spec = spec::assemble(&header, &tokens, &ids, &kinds)?;
     let roles = roles(&header, &tokens, &kinds)?;
     Ok(Loaded { spec, roles, chat_templates: chat_templates(&header.metadata)? })

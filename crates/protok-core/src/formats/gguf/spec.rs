@@ -1,13 +1,15 @@
 //! The Spec of each kind of tokenizer that llama.cpp has.
 
+use base64::Engine as _;
+
 use super::{Header, pre, special};
 use crate::error::{Error, Result};
 use crate::formats::{rwkv, vocab_txt};
 use crate::spec::{
-    Bpe, ByteLevel, Decoder, LlamaCppDecoder, LlamaCppSpelling, LlamaCppWords, Merges, Model,
-    Normalizer, Pattern, PieceKind, PostProcessor, PreTokenizer, Prepend, Replace, Semantics,
-    SentencePieceBpe, SequenceName, Spec, Split, SplitBehavior, TemplateItem, TemplateProcessing,
-    TemplateToken, TokenList, WordPiece,
+    Bpe, ByteLevel, Decoder, LlamaCppBlanks, LlamaCppDecoder, LlamaCppSpelling, LlamaCppWords,
+    Merges, Model, Normalizer, Pattern, PieceKind, PostProcessor, PreTokenizer, Prepend, Replace,
+    Semantics, SentencePieceBpe, SequenceName, Spec, Split, SplitBehavior, TemplateItem,
+    TemplateProcessing, TemplateToken, TokenList, Unigram, WordPiece,
 };
 use crate::vocab::{SeededMap, SeededSet};
 
@@ -27,6 +29,7 @@ pub(super) fn assemble(
     match header.model {
         "llama" => parts.sentencepiece(),
         "bert" => parts.bert(),
+        "t5" => parts.unigram(),
         "gpt2" => parts.bpe(),
         "rwkv" => parts.rwkv(),
         other => Err(Error::artifact(
@@ -34,7 +37,7 @@ pub(super) fn assemble(
             format!("The tokenizer model {other:?} cannot be loaded."),
         )
         .value(other)
-        .hint("llama, bert, gpt2 and rwkv can; or load the model's own tokenizer files.")),
+        .hint("llama, bert, t5, gpt2 and rwkv can; or load the model's own tokenizer files.")),
     }
 }
 
@@ -193,6 +196,69 @@ impl Parts<'_> {
                 Some(1),
                 self.flag("add_eos_token", false)?,
                 Some(2),
+            )?,
+            ..self.spec(model, decoder)?
+        })
+    }
+
+    /// UGM: of all ways to cut a text, the one that scores most.
+    fn unigram(&self) -> Result<Spec> {
+        const CHARSMAP: &str = "tokenizer.ggml.precompiled_charsmap";
+        const SCORES: &str = "tokenizer.ggml.scores";
+        // Its pieces were settled before any correction of kinds.
+        let kinds = special::listed(self.header)?;
+        let undefined = kinds.iter().position(Option::is_none);
+        if let Some(place) = undefined {
+            return Err(Error::artifact(
+                format!("{}[{place}]", special::TYPES),
+                "The type of the token is not known.",
+            ));
+        }
+        let kinds: Vec<PieceKind> = kinds.into_iter().flatten().collect();
+        let unk = self.header.token("unknown_token_id", Some(2))?.ok_or_else(|| {
+            Error::artifact("tokenizer.ggml.unknown_token_id", "There is no unknown token.")
+        })?;
+        if !matches!(kinds[unk as usize], PieceKind::Unknown | PieceKind::Control) {
+            return Err(Error::artifact(
+                format!("{}[{unk}]", special::TYPES),
+                "The unknown token is one that text yields.",
+            )
+            .hint("Mark it as unknown, type 2."));
+        }
+        let prefix = self.flag("add_space_prefix", false)?;
+        let charsmap = self.header.metadata.bytes(CHARSMAP)?.filter(|map| !map.is_empty());
+        let protected = self.tokens.iter().zip(&kinds);
+        let protected = protected
+            .filter(|(_, kind)| **kind == PieceKind::UserDefined)
+            .map(|(token, _)| token.clone());
+        let normalizer = Normalizer::LlamaCppBlanks(LlamaCppBlanks {
+            precompiled_charsmap: charsmap
+                .map(|map| base64::engine::general_purpose::STANDARD.encode(map)),
+            add_space_prefix: prefix,
+            remove_extra_whitespaces: self.flag("remove_extra_whitespaces", false)?,
+            protected: protected.collect(),
+        });
+        let scores = self.header.metadata.floats(SCORES)?;
+        let scores = scores.unwrap_or_else(|| vec![0.0; self.tokens.len()]);
+        if scores.len() < self.tokens.len() {
+            return Err(Error::artifact(SCORES, "There are fewer scores than tokens."));
+        }
+        let scores = scores.into_iter().take(self.tokens.len()).map(f64::from).collect();
+        let model = Model::Unigram(Unigram {
+            vocab: self.vocab()?,
+            scores,
+            kinds,
+            unk_id: Some(unk as usize),
+            byte_fallback: false,
+        });
+        let decoder = self.decoder(LlamaCppSpelling::Marks, prefix, false);
+        Ok(Spec {
+            normalizer: Some(normalizer),
+            post_processor: self.around(
+                self.flag("add_bos_token", false)?,
+                None,
+                self.flag("add_eos_token", true)?,
+                Some(1),
             )?,
             ..self.spec(model, decoder)?
         })

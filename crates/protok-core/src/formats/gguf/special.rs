@@ -8,7 +8,7 @@ use crate::vocab::SeededMap;
 /// Longer tokens are not looked for.
 const MOST_BYTES: usize = 1024;
 
-const TYPES: &str = "tokenizer.ggml.token_type";
+pub(super) const TYPES: &str = "tokenizer.ggml.token_type";
 
 /// Tokens that end a text are control tokens, whatever the file says.
 const ENDS: &[&str] = &[
@@ -86,34 +86,37 @@ const INFILLING: &[(&[&str], &[&str])] = &[
     (&["fim_sep_token_id"], &["<|file_sep|>"]),
 ];
 
-/// The kinds of all tokens.
+/// The kinds of all tokens as the file lists them; none for those whose kind is not defined.
+pub(super) fn listed(header: &Header<'_>) -> Result<Vec<Option<PieceKind>>> {
+    match header.metadata.integers(TYPES)? {
+        None => Ok(vec![Some(PieceKind::Normal); header.tokens]),
+        Some(types) if types.len() < header.tokens => {
+            Err(Error::artifact(TYPES, "There are fewer types than tokens."))
+        }
+        Some(types) => Ok(types
+            .iter()
+            .take(header.tokens)
+            .map(|kind| match kind {
+                1 => Some(PieceKind::Normal),
+                2 => Some(PieceKind::Unknown),
+                3 => Some(PieceKind::Control),
+                4 => Some(PieceKind::UserDefined),
+                5 => Some(PieceKind::Unused),
+                6 => Some(PieceKind::Byte),
+                _ => None,
+            })
+            .collect()),
+    }
+}
+
+/// The kinds of all tokens, after llama.cpp's corrections.
 ///
 /// # Errors
 /// Where it depends on the order of a hash table.
-pub(super) fn kinds(
-    header: &Header<'_>,
-    tokens: &[String],
-    ids: &SeededMap<&str, u32>,
-) -> Result<Vec<PieceKind>> {
-    let mut kinds = match header.metadata.integers(TYPES)? {
-        None => vec![PieceKind::Normal; tokens.len()],
-        Some(types) if types.len() < tokens.len() => {
-            return Err(Error::artifact(TYPES, "There are fewer types than tokens."));
-        }
-        Some(types) => types
-            .iter()
-            .take(tokens.len())
-            .map(|kind| match kind {
-                1 => PieceKind::Normal,
-                2 => PieceKind::Unknown,
-                3 => PieceKind::Control,
-                4 => PieceKind::UserDefined,
-                6 => PieceKind::Byte,
-                // Undefined ones are unused as well: no text makes them a token of their own.
-                _ => PieceKind::Unused,
-            })
-            .collect(),
-    };
+pub(super) fn kinds(header: &Header<'_>, ids: &SeededMap<&str, u32>) -> Result<Vec<PieceKind>> {
+    // Undefined ones are unused as well: no text makes them a token of their own.
+    let listed = listed(header)?.into_iter();
+    let mut kinds: Vec<_> = listed.map(|kind| kind.unwrap_or(PieceKind::Unused)).collect();
     let id = |token: &str| ids.get(token).map(|&id| id as usize);
     for (keys, spellings) in INFILLING {
         let named = keys.iter().map(|key| header.token(key, None)).collect::<Result<Vec<_>>>()?;

@@ -198,6 +198,7 @@ fn normalizer(normalizer: &Normalizer) -> serde_json::Result<Value> {
         // Protok's own; `write` refuses its semantics, the canonical form needs its name.
         Normalizer::SentencePiece(fields) => tagged("SentencePiece", fields),
         Normalizer::LlamaCppWords(fields) => tagged("LlamaCppWords", fields),
+        Normalizer::LlamaCppBlanks(fields) => tagged("LlamaCppBlanks", fields),
     }
 }
 

@@ -9,10 +9,11 @@
 //!
 //! How sums round, what an unknown character costs and what a run of them becomes decide near
 //! ties, and differ: `tokenizers` adds 64-bit numbers, SentencePiece 32-bit ones along the whole
-//! text. [`Semantics`] picks the rules when a model is compiled.
+//! text, and llama.cpp adds 64-bit numbers to which user-defined tokens add nothing.
+//! [`Semantics`] picks the rules when a model is compiled.
 //!
 //! Sources: Kudo, "Subword Regularization" (2018); the models of `tokenizers` 0.23.3 and
-//! SentencePiece 0.2.3.
+//! SentencePiece 0.2.3; the UGM tokenizer of llama.cpp.
 
 pub mod lattice;
 pub mod reference;
@@ -97,14 +98,15 @@ impl Unigram {
         let unk = unknown_id(&spec.vocab, spec.unk_id)?;
         let kind = |place: usize| spec.kinds.get(place).copied().unwrap_or_default();
         let single = semantics == Semantics::SentencePiece;
+        let llama_cpp = semantics == Semantics::LlamaCpp;
         let mut places = vec![NO_VALUE; vocab.size()];
         let mut keys = Vec::with_capacity(count);
         for ((token, id), place) in spec.vocab.iter().zip(0u32..) {
             let usable = match kind(place as usize) {
                 PieceKind::Normal | PieceKind::UserDefined => true,
-                // The text of a reserved piece is only text to SentencePiece.
-                PieceKind::Unknown | PieceKind::Control | PieceKind::Byte => !single,
-                PieceKind::Unused => false,
+                // The text of a reserved piece is only text to SentencePiece and llama.cpp.
+                PieceKind::Unknown | PieceKind::Control | PieceKind::Byte => !single && !llama_cpp,
+                PieceKind::Unused => llama_cpp,
             };
             // Of entries with one spelling the last counts.
             if !usable || banned.contains(&id) || vocab.id(token) != Some(id) {
@@ -118,16 +120,29 @@ impl Unigram {
             }
         }
         let trie = Trie::new(keys.iter().map(|(key, place)| (key.as_ref(), *place)))?;
-        let entries = if single {
-            if let Some(place) = spec.scores.iter().position(|score| !score.is_finite()) {
-                return Err(Error::artifact(
-                    format!("model.vocab[{place}]"),
-                    "The score is not a finite number.",
-                ));
-            }
+        let infinite = spec.scores.iter().position(|score| !score.is_finite());
+        if let Some(place) = infinite.filter(|_| single || llama_cpp) {
+            return Err(Error::artifact(
+                format!("model.vocab[{place}]"),
+                "The score is not a finite number.",
+            ));
+        }
+        let lowest_normal = || {
             let normal = (0..count).filter(|&place| kind(place) == PieceKind::Normal);
-            let lowest = normal.fold(f32::MAX, |low, place| low.min(spec.scores[place] as f32));
-            Entries::Single(table(spec, lowest))
+            normal.fold(f32::MAX, |low, place| low.min(spec.scores[place] as f32))
+        };
+        let entries = if single {
+            Entries::Single(table(spec, lowest_normal()))
+        } else if llama_cpp {
+            let mut table = table(spec, 0.0);
+            // The penalty is taken off in 32 bits.
+            table.unknown_score = f64::from(lowest_normal() - UNKNOWN_PENALTY as f32);
+            for (place, entry) in table.entries.iter_mut().enumerate() {
+                if kind(place) == PieceKind::UserDefined {
+                    entry.score = 0.0;
+                }
+            }
+            Entries::Double(table)
         } else {
             let lowest = spec
                 .scores
@@ -140,7 +155,7 @@ impl Unigram {
             bytes: spec.byte_fallback.then(|| byte_tokens(vocab, banned)),
             unit,
         };
-        Ok(Self { trie, entries, places, unknown, whole_runs: !single })
+        Ok(Self { trie, entries, places, unknown, whole_runs: !single && !llama_cpp })
     }
 
     fn write_best(&self, piece: &[u8], paths: &mut Paths, out: &mut impl Output) -> Result<()> {
