@@ -44,14 +44,16 @@ def _library() -> Any:
     library.llama_model_get_vocab.argtypes = [pointer]
     library.llama_tokenize.argtypes = [pointer, text, number, pointer, number, flag, flag]
     library.llama_detokenize.argtypes = [pointer, pointer, number, pointer, number, flag, flag]
-    library.llama_log_set(_QUIET, None)
+    library.llama_log_set(_SAY, None)
     return library
 
 
-@ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)
-def _QUIET(level: int, text: bytes, _data: int | None) -> None:
+def _say(level: int, text: bytes, _data: int | None) -> None:
     if level >= ERROR:
         print(text.decode("utf-8", "replace"), end="")
+
+
+_SAY = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)(_say)
 
 
 class LlamaCpp:

@@ -32,6 +32,7 @@ TEXTS = (
     "🐈‍⬛ 👍🏽 🇩🇪 ☃︎ →⇒ ▁x ▁▁ a▁b",
     "    indented\n        more\n\n\n   " + " " * 70 + "end",
     "a\u200bb\ufeffc\ufffdd\ue000e\U0010fffff",
+    ">\x1c' a\x1db the\x05re",  # bytes that the vocabulary lacks
     " ",
     "",
 )

@@ -148,7 +148,7 @@ def test_pre_tokenizers_of_gguf(shared: Path) -> None:
 
 
 def test_a_user_defined_token_that_llama_cpp_cuts_through(shared: Path) -> None:
-    """It takes the first bytes of "–" for its start, so "’" would not be a character any more."""
+    """It takes the first bytes of a dash for its start, though an apostrophe starts with them."""
     made = unigram(shared / "artifacts/albert/spiece.model")
     with pytest.raises(protok.ArtifactError, match="not ASCII"):
         protok.Tokenizer({"vocab.gguf": made})

@@ -130,7 +130,9 @@ impl Model {
     ) -> Result<Self> {
         let unit = Self::unit(spec, bytes);
         Ok(match spec {
-            spec::Model::Bpe(spec) => Self::Bpe(bpe::Bpe::compile(spec, unit, vocab, banned)?),
+            spec::Model::Bpe(spec) => {
+                Self::Bpe(bpe::Bpe::compile(spec, semantics, unit, vocab, banned)?)
+            }
             spec::Model::WordPiece(spec) => {
                 Self::WordPiece(wordpiece::WordPiece::compile(spec, unit, vocab, banned)?)
             }

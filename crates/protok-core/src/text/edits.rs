@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 
 /// How many times longer a text may become, and the bytes that a short one may gain besides.
 const MOST_TIMES: usize = 64;
-const MOST_BESIDES: usize = 1 << 20;
+const MOST_BESIDES: usize = 1 << 16;
 
 /// The most bytes that rewriting makes of a text of so many bytes.
 #[must_use]

@@ -17,7 +17,7 @@ use rustc_hash::FxHashSet;
 
 use super::{Engine, Observer, Scratch};
 use crate::error::{Error, Result};
-use crate::spec::{self, Merges};
+use crate::spec::{self, Merges, Semantics};
 use crate::text::alphabet;
 use crate::vocab::Vocab;
 
@@ -25,7 +25,7 @@ use cache::Key;
 use dropout::Dropout;
 use merge::WINDOW;
 use pairs::Pairs;
-use symbols::{Symbol, Symbols, Unit};
+use symbols::{Symbol, Symbols, Unit, VANISHING};
 
 /// A compiled BPE model.
 #[derive(Debug)]
@@ -68,6 +68,7 @@ impl Bpe {
     /// [`crate::ErrorKind::Artifact`] where a merge has no result in the vocabulary.
     pub fn compile(
         spec: &spec::Bpe,
+        semantics: Semantics,
         unit: Unit,
         vocab: &Vocab,
         banned: &FxHashSet<u32>,
@@ -110,7 +111,7 @@ impl Bpe {
             (true, _) if banned.is_empty() => Whole::InVocab,
             (true, _) => Whole::In(piece_index(unit, vocab, banned)?),
         };
-        let symbols = Symbols::compile(spec, unit, vocab, banned);
+        let symbols = Symbols::compile(spec, semantics, unit, vocab, banned);
         let lengths = symbols.lengths(vocab);
         let byte_ranks = symbols.byte_ranks(&pairs);
         let dropout = spec.dropout.unwrap_or(0.0);
@@ -173,6 +174,7 @@ impl Bpe {
             self.symbols.all(piece, vocab, &mut scratch.spans)?;
             scratch.symbols.extend(scratch.spans.iter().map(|symbol| symbol.id));
             merge::merge(&mut scratch.symbols, &self.pairs, &mut scratch.merge);
+            scratch.symbols.retain(|&id| id != VANISHING);
         } else if let Some(byte_ranks) =
             self.byte_ranks.as_deref().filter(|_| piece.len() <= WINDOW)
         {
@@ -225,7 +227,7 @@ impl Bpe {
         scratch.spans.clear();
         self.symbols.all(piece, vocab, &mut scratch.spans)?;
         merge::merge_spans(&mut scratch.spans, &self.pairs, &mut scratch.merge);
-        out.extend_from_slice(&scratch.spans);
+        out.extend(scratch.spans.iter().filter(|symbol| symbol.id != VANISHING));
         Ok(())
     }
 
@@ -243,6 +245,7 @@ impl Bpe {
         let mut symbols = Vec::new();
         self.symbols.all(piece, vocab, &mut symbols)?;
         random.merge(&mut symbols, &self.pairs);
+        symbols.retain(|symbol| symbol.id != VANISHING);
         Ok(symbols)
     }
 
@@ -282,6 +285,7 @@ impl Bpe {
             symbols.remove(step.at + 1);
             observer.merge(step);
         });
+        symbols.retain(|symbol| symbol.id != VANISHING);
         Ok(symbols)
     }
 }

@@ -4,12 +4,13 @@
 //! pre-tokenizer spells bytes in an alphabet. Each unit that the vocabulary knows, with the
 //! prefix or suffix that its place calls for, is a symbol. One that it does not know becomes
 //! its `<0xNN>` tokens, the unknown token, or nothing: the rules are those of `tokenizers`,
-//! down to the order in which a pending unknown token is written.
+//! down to the order in which a pending unknown token is written. To llama.cpp a unit becomes
+//! nothing only after the merges, so that its neighbours do not meet.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::error::{Error, Result};
-use crate::spec;
+use crate::spec::{self, Semantics};
 use crate::text::alphabet;
 use crate::vocab::Vocab;
 
@@ -28,6 +29,9 @@ pub struct Symbol {
 }
 
 const UNKNOWN: u32 = u32::MAX;
+
+/// No token: merges with nothing, and is gone when the merges are done.
+pub(super) const VANISHING: u32 = u32::MAX - 1;
 
 /// What the model reads at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +53,8 @@ pub struct Symbols {
     unk: Option<(String, Option<u32>)>,
     fuse_unk: bool,
     byte_fallback: bool,
+    /// A unit that becomes nothing stands in the way of merges.
+    stands: bool,
     /// The token of each byte (or ASCII character): in the middle of a piece, at its start, at
     /// its end, alone.
     tables: Box<[[u32; 256]; 4]>,
@@ -64,7 +70,13 @@ const AT_END: usize = 2;
 impl Symbols {
     /// Prepares the tables.
     #[must_use]
-    pub fn compile(spec: &spec::Bpe, unit: Unit, vocab: &Vocab, banned: &FxHashSet<u32>) -> Self {
+    pub fn compile(
+        spec: &spec::Bpe,
+        semantics: Semantics,
+        unit: Unit,
+        vocab: &Vocab,
+        banned: &FxHashSet<u32>,
+    ) -> Self {
         let unk = spec.unk_token.clone().map(|token| {
             let id = vocab.id(token.as_bytes());
             (token, id)
@@ -76,6 +88,7 @@ impl Symbols {
             unk,
             fuse_unk: spec.fuse_unk,
             byte_fallback: spec.byte_fallback,
+            stands: semantics == Semantics::LlamaCpp,
             tables: Box::new([[UNKNOWN; 256]; 4]),
             characters: FxHashMap::default(),
             banned: banned.clone(),
@@ -330,7 +343,12 @@ impl Symbols {
                 // The reference does not write a pending unknown token first.
                 continue;
             }
-            let Some((name, id)) = &self.unk else { continue };
+            let Some((name, id)) = &self.unk else {
+                if self.stands {
+                    out.push(Symbol { id: VANISHING, start, end });
+                }
+                continue;
+            };
             let id = id.ok_or_else(|| {
                 Error::artifact("model.unk_token", "The unknown token is not in the vocabulary.")
                     .value(name.clone())
