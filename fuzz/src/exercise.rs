@@ -91,13 +91,20 @@ pub fn decode(pipeline: &Pipeline, ids: &[u32]) {
     decode_once(pipeline, ids, &mut decodes);
 }
 
+/// Ids that become long texts are decoded once, not in every way: that takes long.
+const LONG: usize = 1 << 12;
+
 /// Decodes unless an earlier text grew without measure: that takes long, and once is enough.
 fn decode_once(pipeline: &Pipeline, ids: &[u32], decodes: &mut bool) {
     let options = DecodeOptions { unknown: Unknown::Skip, ..DecodeOptions::default() };
     let decoded = if *decodes { pipeline.decode(ids, options) } else { return };
-    if decoded.is_err_and(|error| error.kind == ErrorKind::Limit) {
-        *decodes = false;
-        return;
+    match decoded {
+        Err(error) if error.kind == ErrorKind::Limit => {
+            *decodes = false;
+            return;
+        }
+        Ok(text) if text.len() > LONG => return,
+        _ => {}
     }
     for errors in [Errors::Replace, Errors::Strict, Errors::Reference] {
         for unknown in [Unknown::Raise, Unknown::Skip] {
