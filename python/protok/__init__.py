@@ -22,7 +22,15 @@ from protok.errors import (
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
 if TYPE_CHECKING:
-    from protok._core import Batch, Encoding, __version__
+    from protok._core import (
+        Batch,
+        Delta,
+        Encoding,
+        StopMatcher,
+        Stream,
+        Utf8Stream,
+        __version__,
+    )
     from protok.conversion import convert
     from protok.inspection import Inspection
     from protok.spec import Spec
@@ -34,6 +42,7 @@ __all__ = [
     "ArtifactError",
     "ArtifactWarning",
     "Batch",
+    "Delta",
     "Encoding",
     "InputError",
     "Inspection",
@@ -42,10 +51,13 @@ __all__ = [
     "Recipe",
     "Spec",
     "SpecialTokenError",
+    "StopMatcher",
+    "Stream",
     "TemplateError",
     "Tokenizer",
     "Trace",
     "UnknownIdError",
+    "Utf8Stream",
     "VerificationError",
     "__version__",
     "convert",
@@ -57,12 +69,16 @@ __all__ = [
 # catches them should not pay for it.
 _LAZY = {
     "Batch": "protok._core",
+    "Delta": "protok._core",
     "Encoding": "protok._core",
     "Inspection": "protok.inspection",
     "Recipe": "protok.training",
     "Spec": "protok.spec",
+    "StopMatcher": "protok._core",
+    "Stream": "protok._core",
     "Tokenizer": "protok.tokenizer",
     "Trace": "protok.trace",
+    "Utf8Stream": "protok._core",
     "__version__": "protok._core",
     "convert": "protok.conversion",
     "load": "protok.tokenizer",

@@ -15,9 +15,13 @@ __all__ = [
     "Buffer",
     "Contradiction",
     "ControlToken",
+    "Delta",
     "Encoding",
+    "StopMatcher",
+    "Stream",
     "TokenBytes",
     "Tokenizer",
+    "Utf8Stream",
     "Vocab",
     "WordCounter",
     "__version__",
@@ -417,3 +421,74 @@ def train_bpe(
     observer: Callable[[int, int], object] | None = None,
     every: int = 256,
 ) -> Training: ...
+
+@final
+class Delta:
+    @property
+    def text(self) -> str: ...
+    @property
+    def ids(self) -> tuple[int, ...]: ...
+    @property
+    def stopped(self) -> bool: ...
+    @property
+    def reason(
+        self,
+    ) -> Literal["stop string", "stop id", "end", "incomplete character"] | None: ...
+    @property
+    def stop(self) -> str | int | None: ...
+
+@final
+class Stream:
+    def __new__(
+        cls,
+        tokenizer: Tokenizer,
+        *,
+        stop: str | Iterable[str] | None = None,
+        stop_ids: int | Ids | None = None,
+        include_stop: bool = False,
+        start_after: str | None = None,
+        visible_only: bool = True,
+        skip_special_tokens: bool = False,
+        errors: Literal["replace", "strict"] = "replace",
+        unknown: Unknown = "raise",
+        clean_up_spaces: bool = False,
+        after: Ids | None = None,
+        max_rollback: int = 32,
+    ) -> Self: ...
+    def push(self, ids: int | Ids, /) -> Delta: ...
+    def finish(self) -> Delta: ...
+    def copy(self) -> Stream: ...
+    def __copy__(self) -> Stream: ...
+    def rollback(self, count: int, /) -> tuple[int, int]: ...
+    @property
+    def held(self) -> bytes: ...
+    @property
+    def stopped(self) -> bool: ...
+    @property
+    def stop_span(self) -> Span | None: ...
+
+@final
+class StopMatcher:
+    def __new__(
+        cls,
+        stop: str | Iterable[str],
+        *,
+        include_stop: bool = False,
+        start_after: str | None = None,
+    ) -> Self: ...
+    def push(self, chunk: Text, /) -> Delta: ...
+    def finish(self) -> Delta: ...
+    def copy(self) -> StopMatcher: ...
+    def __copy__(self) -> StopMatcher: ...
+    @property
+    def held(self) -> bytes: ...
+    @property
+    def stop_span(self) -> Span | None: ...
+
+@final
+class Utf8Stream:
+    def __new__(cls, *, errors: Literal["replace", "strict"] = "replace") -> Self: ...
+    def push(self, chunk: bytes, /) -> str: ...
+    def finish(self) -> str: ...
+    @property
+    def held(self) -> bytes: ...

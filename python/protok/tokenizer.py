@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from protok import _core, saving, sources
 from protok.errors import ArtifactError, ArtifactWarning
+from protok.stream import Streaming
 
 if TYPE_CHECKING:
     from protok.inspection import Inspection
@@ -85,7 +86,7 @@ def load(
     return tok
 
 
-class Tokenizer(_core.Tokenizer):
+class Tokenizer(Streaming):
     """An immutable tokenizer, safe to share between threads. Use :func:`load` to make one.
 
     Examples

@@ -11,6 +11,7 @@ mod errors;
 mod fingerprint;
 mod input;
 mod restore;
+mod stream;
 mod tokenizer;
 mod training;
 mod vocab;
@@ -30,6 +31,8 @@ mod _core {
     use super::contradiction::Contradiction;
     #[pymodule_export]
     use super::encoding::Encoding;
+    #[pymodule_export]
+    use super::stream::{Delta, StopMatcher, Stream, Utf8Stream};
     #[pymodule_export]
     use super::tokenizer::Tokenizer;
     #[pymodule_export]

@@ -573,6 +573,11 @@ impl Tokenizer {
         )
     }
 
+    /// The compiled spec.
+    pub fn pipeline(&self) -> &Arc<Pipeline> {
+        &self.pipeline
+    }
+
     /// The id that pads a batch, if the artifact names one.
     fn pad_token(&self) -> Option<u32> {
         let (_, token) = self.artifact.roles.iter().find(|(role, _)| role == "pad")?;

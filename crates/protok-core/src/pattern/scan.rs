@@ -105,6 +105,15 @@ impl Matcher {
         matches!(self.engine, Engine::Literal(_))
     }
 
+    /// The literal string that it looks for, if it does.
+    #[must_use]
+    pub fn needle(&self) -> Option<&[u8]> {
+        match &self.engine {
+            Engine::Literal(finder) => Some(finder.needle()),
+            _ => None,
+        }
+    }
+
     /// Compiles a pattern of the spec: a literal string, or a regular expression.
     ///
     /// # Errors

@@ -253,6 +253,12 @@ impl Pipeline {
         self.decoder.decode_bytes(ids, &self.vocab, &self.added, options)
     }
 
+    /// The decoder.
+    #[must_use]
+    pub fn decoder(&self) -> &Decoder {
+        &self.decoder
+    }
+
     /// See [`Decoder::token_bytes`].
     ///
     /// # Errors
