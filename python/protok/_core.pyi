@@ -25,6 +25,9 @@ __all__ = [
     "Vocab",
     "WordCounter",
     "__version__",
+    "boundaries",
+    "count_up_to",
+    "edit",
     "train_bpe",
 ]
 
@@ -492,3 +495,16 @@ class Utf8Stream:
     def finish(self) -> str: ...
     @property
     def held(self) -> bytes: ...
+
+def count_up_to(
+    tokenizer: Tokenizer,
+    text: Text,
+    limit: int,
+    *,
+    add_special_tokens: bool = False,
+    special: SpecialPolicy | None = None,
+) -> int: ...
+def boundaries(text: Text, kind: str) -> list[int]: ...
+def edit(
+    tokenizer: Tokenizer, encoding: Encoding, span: Span, new: Text, unit: str
+) -> tuple[Encoding, int]: ...

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from protok import _core, saving, sources
+from protok.budget import Budgeting
 from protok.errors import ArtifactError, ArtifactWarning
-from protok.stream import Streaming
 
 if TYPE_CHECKING:
     from protok.inspection import Inspection
@@ -86,7 +86,7 @@ def load(
     return tok
 
 
-class Tokenizer(Streaming):
+class Tokenizer(Budgeting):
     """An immutable tokenizer, safe to share between threads. Use :func:`load` to make one.
 
     Examples

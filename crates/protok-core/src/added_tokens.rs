@@ -24,6 +24,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::error::{Error, ErrorKind, Result};
 use crate::normalize::Normalizer;
 use crate::spec::AddedToken;
+use crate::text::seam::{crosses_with, starts_blank};
 use crate::text::unicode::is_word;
 use crate::vocab::MAX_ID;
 
@@ -212,6 +213,23 @@ impl AddedTokens {
             Some(form) => Some(form),
             None => self.get(id).map(|token| token.content.as_str()),
         }
+    }
+
+    /// Whether what is found in a text is what is found in its parts, where it is cut at
+    /// [seams](crate::text::seam) whose blank is `blank` in the normalized text.
+    #[must_use]
+    pub fn keep_seams(&self, blank: char) -> bool {
+        let blank = blank.to_string();
+        self.tokens.iter().all(|token| {
+            let (spelled, blank) = match token.normalized {
+                true => (self.decoded_form(token.id).unwrap_or_default(), &*blank),
+                false => (token.content.as_str(), " "),
+            };
+            let ends_in_letter = spelled.ends_with(|c: char| c.is_ascii_alphabetic());
+            !crosses_with(spelled.as_bytes(), blank.as_bytes())
+                && !(token.rstrip && ends_in_letter)
+                && !(token.single_word && starts_blank(spelled.as_bytes()))
+        })
     }
 
     /// Whether a search of this phase can find anything under a policy.

@@ -4,6 +4,7 @@
 
 mod arguments;
 mod batch;
+mod budget;
 mod buffer;
 mod contradiction;
 mod encoding;
@@ -25,6 +26,8 @@ mod _core {
 
     #[pymodule_export]
     use super::batch::Batch;
+    #[pymodule_export]
+    use super::budget::{boundaries, count_up_to, edit};
     #[pymodule_export]
     use super::buffer::Buffer;
     #[pymodule_export]

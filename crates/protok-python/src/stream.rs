@@ -20,9 +20,31 @@ use crate::tokenizer::Tokenizer;
 #[pyclass(frozen, module = "protok")]
 pub struct Delta {
     text: Py<PyString>,
-    ids: Vec<u32>,
+    ids: Ids,
     reason: Option<&'static str>,
     stop: Option<Stop>,
+}
+
+/// Mostly one id.
+enum Ids {
+    One(u32),
+    Many(Vec<u32>),
+}
+
+impl Ids {
+    fn of(ids: &[u32]) -> Self {
+        match *ids {
+            [id] => Self::One(id),
+            _ => Self::Many(ids.to_vec()),
+        }
+    }
+
+    fn as_slice(&self) -> &[u32] {
+        match self {
+            Self::One(id) => std::slice::from_ref(id),
+            Self::Many(ids) => ids,
+        }
+    }
 }
 
 /// What stopped a stream.
@@ -36,7 +58,7 @@ fn text_of<'py>(py: Python<'py>, text: &str) -> Bound<'py, PyString> {
 }
 
 impl Delta {
-    fn new(py: Python<'_>, delta: stream::Delta, stops: &Stops) -> Self {
+    fn new(py: Python<'_>, delta: &stream::Delta, stops: &Stops) -> Self {
         let spelled =
             |index: usize| Stop::Text(PyString::new(py, &stops.strings()[index]).unbind());
         let (reason, stop) = match delta.reason {
@@ -48,7 +70,7 @@ impl Delta {
             Some(Reason::End) => (Some("end"), None),
             Some(Reason::Incomplete) => (Some("incomplete character"), None),
         };
-        Self { text: text_of(py, &delta.text).unbind(), ids: delta.ids, reason, stop }
+        Self { text: text_of(py, &delta.text()).unbind(), ids: Ids::of(&delta.ids), reason, stop }
     }
 }
 
@@ -63,7 +85,7 @@ impl Delta {
     /// The tokens of which all text is released now and was not before.
     #[getter]
     fn ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, &self.ids)
+        PyTuple::new(py, self.ids.as_slice())
     }
 
     /// Whether a stop string or a stop id ended the stream.
@@ -183,20 +205,19 @@ impl Stream {
     #[pyo3(signature = (ids, /))]
     fn push(&self, ids: &Bound<'_, PyAny>) -> PyResult<Delta> {
         let py = ids.py();
-        let delta = match ids.extract::<u32>() {
-            Ok(id) => lock(&self.inner)?.push(&[id]),
-            Err(_) => {
-                let ids = one_or_more(ids)?;
-                lock(&self.inner)?.push(&ids)
-            }
-        };
-        Ok(Delta::new(py, delta.or_raise()?, &self.stops))
+        if let Ok(id) = ids.extract::<u32>() {
+            let mut inner = lock(&self.inner)?;
+            return Ok(Delta::new(py, inner.push(&[id]).or_raise()?, &self.stops));
+        }
+        let ids = one_or_more(ids)?;
+        let mut inner = lock(&self.inner)?;
+        Ok(Delta::new(py, inner.push(&ids).or_raise()?, &self.stops))
     }
 
     #[doc = include_str!("docs/stream_finish.txt")]
     fn finish(&self, py: Python<'_>) -> PyResult<Delta> {
-        let delta = lock(&self.inner)?.finish().or_raise()?;
-        Ok(Delta::new(py, delta, &self.stops))
+        let mut inner = lock(&self.inner)?;
+        Ok(Delta::new(py, inner.finish().or_raise()?, &self.stops))
     }
 
     #[doc = include_str!("docs/stream_copy.txt")]
@@ -291,8 +312,7 @@ impl Pieces {
     }
 
     fn delta(&self, text: Vec<u8>) -> stream::Delta {
-        let text = String::from_utf8_lossy(&text).into_owned();
-        stream::Delta { text, ids: Vec::new(), reason: self.finished }
+        stream::Delta::of_text(text, self.finished)
     }
 }
 
@@ -324,13 +344,13 @@ impl StopMatcher {
             Err(_) => Text::from_python(chunk)?,
         };
         let delta = lock(&self.inner)?.push(text.as_bytes()).or_raise()?;
-        Ok(Delta::new(chunk.py(), delta, &self.stops))
+        Ok(Delta::new(chunk.py(), &delta, &self.stops))
     }
 
     #[doc = include_str!("docs/stop_matcher_finish.txt")]
     fn finish(&self, py: Python<'_>) -> PyResult<Delta> {
         let delta = lock(&self.inner)?.finish().or_raise()?;
-        Ok(Delta::new(py, delta, &self.stops))
+        Ok(Delta::new(py, &delta, &self.stops))
     }
 
     #[doc = include_str!("docs/stop_matcher_copy.txt")]

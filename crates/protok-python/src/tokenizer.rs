@@ -45,7 +45,8 @@ struct ArtifactInfo {
 }
 
 impl Tokenizer {
-    fn options(
+    /// The options of a call.
+    pub fn options(
         &self,
         add_special_tokens: bool,
         special: Option<&Bound<'_, PyAny>>,
@@ -67,13 +68,15 @@ impl Tokenizer {
         Encoding::new(inner, Arc::new(self.origin(texts, options)))
     }
 
-    fn origin(&self, texts: Vec<Source>, options: EncodeOptions) -> Origin {
+    /// What an encoding that this tokenizer makes comes from.
+    pub fn origin(&self, texts: Vec<Source>, options: EncodeOptions) -> Origin {
         Origin {
             texts,
             options,
             pipeline: self.pipeline.clone(),
             fingerprint: self.artifact.fingerprint.clone(),
             offsets: OnceLock::new(),
+            index: OnceLock::new(),
         }
     }
 }

@@ -11,6 +11,7 @@ use super::{Charsmap, Ends};
 use crate::error::{Error, Result};
 use crate::spec::{self, Semantics};
 use crate::text::edits::Edits;
+use crate::text::seam::crosses;
 use crate::vocab::SeededMap;
 
 const MARK: &str = "\u{2581}";
@@ -28,6 +29,8 @@ pub(super) struct SentencePiece {
     remove_extra: bool,
     /// What a blank is written as.
     blank: &'static str,
+    /// Whether a protected piece reaches over a seam.
+    protected_cross: bool,
 }
 
 /// The pieces, as steps from node to node: built in time linear in their bytes, whatever they are.
@@ -96,7 +99,14 @@ impl SentencePiece {
             suffix: spec.add_dummy_prefix && spec.treat_whitespace_as_suffix,
             remove_extra: spec.remove_extra_whitespaces,
             blank: if spec.escape_whitespaces { MARK } else { " " },
+            protected_cross: spec.protected.iter().any(|piece| crosses(piece.as_bytes())),
         })
+    }
+
+    /// Whether no rule looks across a seam.
+    pub(super) fn keeps_seams(&self) -> bool {
+        let over = |map: &Charsmap| map.crosses_seams();
+        !self.protected_cross && !self.charsmap.as_ref().is_some_and(over)
     }
 
     /// How many bytes of the text are replaced next, and by what.

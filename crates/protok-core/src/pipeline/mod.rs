@@ -11,10 +11,11 @@ pub mod choice;
 pub mod encode;
 pub mod input;
 pub mod reference;
+pub mod seams;
 pub mod spans;
 pub mod truncate;
 
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use rustc_hash::FxHashSet;
@@ -90,6 +91,8 @@ pub struct Pipeline {
     /// The unknown token, where an encoding shows the text that it stands for in its place.
     shown_unknown: Option<u32>,
     cache_bytes: usize,
+    /// Whether texts can be encoded part by part, once somebody asked.
+    seams: OnceLock<Option<seams::Seams>>,
     /// Scratch memory of the model and of the plain model, which remember different tokens.
     idle: [Mutex<Vec<Scratch>>; 2],
 }
@@ -143,6 +146,7 @@ impl Pipeline {
             shown_unknown,
             cache_bytes: options.cache_bytes.unwrap_or(DEFAULT_CACHE_BYTES),
             idle: Default::default(),
+            seams: OnceLock::new(),
             spec,
         })
     }

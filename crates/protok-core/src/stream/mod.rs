@@ -54,15 +54,29 @@ impl Reason {
     }
 }
 
-/// What a push released.
+/// What a push released. A stream fills one again and again.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Delta {
-    /// The text.
-    pub text: String,
+    /// The text, whole characters of UTF-8.
+    text: Vec<u8>,
     /// The tokens of which all text is released now and was not before.
     pub ids: Vec<u32>,
     /// Why no more comes, if so.
     pub reason: Option<Reason>,
+}
+
+impl Delta {
+    /// The text.
+    #[must_use]
+    pub fn text(&self) -> std::borrow::Cow<'_, str> {
+        String::from_utf8_lossy(&self.text)
+    }
+
+    /// For text that no stream made.
+    #[must_use]
+    pub fn of_text(text: Vec<u8>, reason: Option<Reason>) -> Self {
+        Self { text, ids: Vec::new(), reason }
+    }
 }
 
 /// What is taken back of what was released.
@@ -103,6 +117,7 @@ pub struct Stream {
     options: Arc<Options>,
     state: State,
     history: Option<Box<History>>,
+    delta: Delta,
 }
 
 impl Stream {
@@ -133,7 +148,14 @@ impl Stream {
             let (base, middle) = (state.clone(), state.clone());
             Box::new(History { base, middle, ids: VecDeque::new() })
         });
-        Ok(Self { pipeline, head: Arc::new(head), options: Arc::new(options), state, history })
+        Ok(Self {
+            pipeline,
+            head: Arc::new(head),
+            options: Arc::new(options),
+            state,
+            history,
+            delta: Delta::default(),
+        })
     }
 
     /// Decodes more ids. What comes after a stop is dropped.
@@ -141,13 +163,14 @@ impl Stream {
     /// # Errors
     /// [`crate::ErrorKind::UnknownId`] before any of the ids is decoded; as
     /// [`Pipeline::decode`], after which the stream is of no use.
-    pub fn push(&mut self, ids: &[u32]) -> Result<Delta> {
+    pub fn push(&mut self, ids: &[u32]) -> Result<&Delta> {
         if matches!(self.state.reason, Some(Reason::End | Reason::Incomplete)) {
             return Err(Error::input("The stream is finished.")
                 .hint("Make a new one, or copy a stream before it is finished."));
         }
         check(&self.pipeline, ids, &self.options)?;
-        let mut text = Vec::new();
+        let text = &mut self.delta.text;
+        text.clear();
         for &id in ids {
             if self.state.reason.is_some() {
                 break;
@@ -163,9 +186,16 @@ impl Stream {
                 }
                 history.ids.push_back(id);
             }
-            self.state.push(&self.pipeline, &self.head, &self.options, id, &mut text)?;
+            self.state.push(&self.pipeline, &self.head, &self.options, id, text)?;
         }
-        Ok(self.state.delta(text))
+        Ok(self.settled())
+    }
+
+    fn settled(&mut self) -> &Delta {
+        self.delta.ids.clear();
+        self.delta.ids.extend(self.state.settle());
+        self.delta.reason = self.state.reason;
+        &self.delta
     }
 
     /// Ends the stream: releases what is held back.
@@ -173,21 +203,22 @@ impl Stream {
     /// # Errors
     /// [`crate::ErrorKind::Input`] if that was done before, or the ids end within a character
     /// under [`crate::decode::Errors::Strict`].
-    pub fn finish(&mut self) -> Result<Delta> {
+    pub fn finish(&mut self) -> Result<&Delta> {
+        self.delta.text.clear();
         match self.state.reason {
             Some(Reason::End | Reason::Incomplete) => {
                 return Err(Error::input("The stream is finished already."));
             }
-            Some(_) => return Ok(self.state.delta(Vec::new())),
+            Some(_) => return Ok(self.settled()),
             None => {}
         }
-        let mut text = Vec::new();
-        let incomplete = self.state.flush(&self.pipeline, &self.head, &mut text)?;
+        let text = &mut self.delta.text;
+        let incomplete = self.state.flush(&self.pipeline, &self.head, text)?;
         self.state.reason.get_or_insert(match incomplete {
             true => Reason::Incomplete,
             false => Reason::End,
         });
-        Ok(self.state.delta(text))
+        Ok(self.settled())
     }
 
     /// Takes the last tokens back, stopped or finished or not.
@@ -312,14 +343,6 @@ impl State {
         let free = oldest.unwrap_or(came).clamp(self.released, came) - self.released;
         self.released += free;
         self.open.drain(..free as usize)
-    }
-
-    fn delta(&mut self, text: Vec<u8>) -> Delta {
-        let ids = self.settle().collect();
-        // What comes out of the decoder is whole characters.
-        let text = String::from_utf8(text)
-            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-        Delta { text, ids, reason: self.reason }
     }
 }
 

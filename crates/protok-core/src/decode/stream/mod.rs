@@ -11,6 +11,7 @@
 
 mod flow;
 mod literal;
+mod local;
 mod stage;
 mod utf8;
 
@@ -29,11 +30,14 @@ use crate::text::tidy::TIDY;
 use crate::vocab::Vocab;
 
 use literal::Literal;
+use local::Locals;
 use stage::{Memory, Stage, Whole};
 
 /// A decoder and its options as a row of stages.
 #[derive(Debug, Clone)]
 pub struct Head {
+    /// What is done to each token first, if that is all until they are joined.
+    locals: Option<Locals>,
     stages: Vec<Stage>,
     options: DecodeOptions,
 }
@@ -54,6 +58,7 @@ impl Head {
             .value("reference"));
         }
         let mut stages = Vec::new();
+        let mut locals = None;
         match &decoder.kind {
             Kind::Bytes { .. } => {}
             Kind::SentencePiece(rules) => {
@@ -66,9 +71,16 @@ impl Head {
                     stages.extend(CLEAN.iter().map(|rule| replace(*rule)));
                 }
             }
-            Kind::Blanks => stages.push(Stage::Join),
+            Kind::Blanks => locals = Some(Locals::join()),
             Kind::Steps(steps) => {
-                for (index, step) in steps.iter().enumerate() {
+                let taken = Locals::of(steps).map_or(0, |(found, taken)| {
+                    locals = Some(found);
+                    taken
+                });
+                if taken > 0 && taken < steps.len() {
+                    stages.push(Stage::Fuse);
+                }
+                for (index, step) in steps.iter().enumerate().skip(taken) {
                     add_step(index, step, &mut stages);
                 }
             }
@@ -78,7 +90,7 @@ impl Head {
             stages.push(Stage::Fuse);
             stages.extend(TIDY.iter().map(|rule| replace(*rule)));
         }
-        Ok(Self { stages, options })
+        Ok(Self { locals, stages, options })
     }
 }
 
@@ -122,14 +134,18 @@ fn add_step(index: usize, step: &Step, stages: &mut Vec<Stage>) {
 #[derive(Debug, Clone)]
 pub struct Stream {
     memories: Vec<Memory>,
-    /// How many bytes each stage read and wrote, to bound what it makes of a text.
+    /// How many bytes came, and how many each stage made of them, which is bounded.
     original: usize,
+    local: usize,
+    grown: Vec<usize>,
     place: Place,
     first: bool,
+    /// A token, and memory to rewrite it in.
+    token: Vec<u8>,
+    spare: Vec<u8>,
     /// Bytes on the way from one stage to the next.
     input: Flow,
     output: Flow,
-    grown: Vec<usize>,
 }
 
 impl Stream {
@@ -139,8 +155,11 @@ impl Stream {
         Self {
             memories: head.stages.iter().map(Memory::new).collect(),
             original: 0,
+            local: 0,
             place: Place::default(),
             first: true,
+            token: Vec::new(),
+            spare: Vec::new(),
             input: Flow::default(),
             output: Flow::default(),
             grown: vec![0; head.stages.len()],
@@ -164,6 +183,7 @@ impl Stream {
     }
 
     fn drive(&mut self, head: &Head, decoder: &Decoder) -> Result<()> {
+        check_growth(self.original, self.local)?;
         for ((stage, memory), grown) in
             head.stages.iter().zip(&mut self.memories).zip(&mut self.grown)
         {
@@ -218,12 +238,11 @@ impl Decoder {
         (vocab, added): (&Vocab, &AddedTokens),
     ) -> Result<&'s Flow> {
         stream.input.clear();
-        let special = added.get(id);
-        if head.options.skip_special_tokens && special.is_some_and(|token| token.special) {
-            stream.first = false;
+        if self.skips(id, added, head.options) {
+            // To llama.cpp the token is one, though it has no text.
+            stream.first &= !matches!(self.kind, Kind::LlamaCpp(_));
             return Ok(&stream.input);
         }
-        let content = special.map(|token| token.content.as_bytes());
         let input = &mut stream.input;
         match &self.kind {
             Kind::Bytes { arena, spans } => match spans.get(id as usize) {
@@ -234,8 +253,8 @@ impl Decoder {
             },
             Kind::SentencePiece(rules) => {
                 let mut run = rules.resume(stream.place);
-                match (content, vocab.bytes(id)) {
-                    (Some(content), _) => run.push_text(content),
+                match (added.get(id), vocab.bytes(id)) {
+                    (Some(token), _) => run.push_text(token.content.as_bytes()),
                     (None, Some(piece)) => run.push(id, piece),
                     (None, None) => refuse_unknown(0, id, vocab, added, head.options.unknown)?,
                 }
@@ -245,7 +264,7 @@ impl Decoder {
             }
             Kind::LlamaCpp(rules) => {
                 let mut run = llama_cpp::Run::resume(rules, stream.first);
-                match (special, vocab.bytes(id)) {
+                match (added.get(id), vocab.bytes(id)) {
                     (Some(token), _) => run.push_added(&token.content),
                     (None, Some(token)) => run.push(id, token),
                     (None, None) => {
@@ -259,17 +278,28 @@ impl Decoder {
             Kind::Steps(_) | Kind::Blanks => {
                 match added.decoded_form(id).map(str::as_bytes).or_else(|| vocab.bytes(id)) {
                     Some(token) => {
-                        input.open(origin);
-                        input.push(token, origin);
-                        input.close(origin);
                         // A blank may come before each token.
-                        stream.original += 1;
+                        stream.original += token.len() + 1;
+                        if let Some(locals) = &head.locals {
+                            let (out, spare) = (&mut stream.token, &mut stream.spare);
+                            out.clear();
+                            locals.read(token, stream.first, out, spare);
+                            stream.local += out.len();
+                            input.push(out, origin);
+                        } else {
+                            input.open(origin);
+                            input.push(token, origin);
+                            input.close(origin);
+                        }
+                        stream.first = false;
                     }
                     None => refuse_unknown(0, id, vocab, added, head.options.unknown)?,
                 }
             }
         }
-        stream.original += stream.input.bytes().len();
+        if !matches!(self.kind, Kind::Steps(_)) {
+            stream.original += stream.input.bytes().len();
+        }
         stream.drive(head, self)?;
         Ok(&stream.input)
     }

@@ -27,8 +27,6 @@ pub(super) enum Whole {
 pub(super) enum Stage {
     /// Joins all tokens.
     Fuse,
-    /// Puts a blank between tokens.
-    Join,
     /// Replaces a string.
     Literal(Literal),
     /// Replaces a string by a blank, and in the last token by nothing.
@@ -115,17 +113,7 @@ impl Stage {
         memory.begun = true;
         memory.done = 0;
         match self {
-            Stage::Fuse => {
-                if !memory.others {
-                    out.open(origin);
-                }
-            }
-            Stage::Join => {
-                out.open(origin);
-                if memory.others {
-                    out.push(b" ", origin);
-                }
-            }
+            Stage::Fuse => memory.begin(origin, out),
             Stage::Suffix(suffix) if memory.open => {
                 Self::resolve(suffix, memory, b" ", out)?;
                 out.open(origin);
@@ -139,7 +127,10 @@ impl Stage {
 
     fn text(&self, memory: &mut Memory, bytes: &[u8], origin: u64, out: &mut Flow) -> Result<()> {
         match self {
-            Stage::Fuse | Stage::Join => out.push(bytes, origin),
+            Stage::Fuse => {
+                memory.begin(origin, out);
+                out.push(bytes, origin);
+            }
             Stage::Literal(literal) => {
                 literal.push(&mut memory.progress, bytes, origin, memory.others, out);
             }
@@ -153,6 +144,9 @@ impl Stage {
                 };
                 let free = held.len() - keep;
                 memory.held.release(free, |bytes, origin| out.push(bytes, origin));
+            }
+            Stage::Strip { start, stop: 0, .. } if memory.done == *start => {
+                out.push(bytes, origin);
             }
             Stage::Strip { content, start, stop } => {
                 memory.held.push(bytes, origin);
@@ -201,7 +195,7 @@ impl Stage {
     ) -> Result<()> {
         match self {
             Stage::Fuse => return Ok(()),
-            Stage::Join | Stage::Utf8 { .. } => {}
+            Stage::Utf8 { .. } => {}
             Stage::Literal(_) => memory.progress.flush(out),
             Stage::Suffix(suffix) => {
                 if memchr::memmem::find(memory.held.bytes(), suffix).is_some() {
@@ -261,9 +255,7 @@ impl Stage {
     pub(super) fn finish(&self, memory: &mut Memory, out: &mut Flow) -> Result<bool> {
         match self {
             Stage::Fuse => {
-                if !memory.begun {
-                    out.open(memory.last);
-                }
+                memory.begin(memory.last, out);
                 out.close(memory.last);
             }
             // Where no ends of tokens come, this one does.
@@ -302,6 +294,14 @@ impl Stage {
 const BYTE_TOKEN: usize = 6;
 
 impl Memory {
+    /// Begins the token that all tokens become.
+    fn begin(&mut self, origin: u64, out: &mut Flow) {
+        if !self.open {
+            self.open = true;
+            out.open(origin);
+        }
+    }
+
     /// Ends the run of bytes that is open, and begins a token that is no byte.
     fn begin_other(&mut self, out: &mut Flow) {
         let first = self.held.oldest().unwrap_or(self.last);
