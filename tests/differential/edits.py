@@ -17,7 +17,6 @@ import sys
 import time
 from pathlib import Path
 
-import protok
 from protok import _core
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))

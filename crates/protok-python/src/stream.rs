@@ -17,7 +17,7 @@ use crate::errors::{OrRaise, to_python};
 use crate::tokenizer::Tokenizer;
 
 /// What a push, or the end of a stream, released.
-#[pyclass(frozen, module = "protok")]
+#[pyclass(frozen, freelist = 64, module = "protok")]
 pub struct Delta {
     text: Py<PyString>,
     ids: Ids,

@@ -87,10 +87,18 @@ class Cutter:
         How many tokens each part may have.
     options
         How they are counted: ``add_special_tokens`` and ``special``.
+    least
+        How many tokens the text itself must be allowed.
     """
 
     def __init__(
-        self, tok: _core.Tokenizer, text: str, max_tokens: int, options: dict[str, Any]
+        self,
+        tok: _core.Tokenizer,
+        text: str,
+        max_tokens: int,
+        options: dict[str, Any],
+        *,
+        least: int = 0,
     ) -> None:
         self.tok, self.text, self.max_tokens, self.options = tok, text, max_tokens, options
         self._bounds: dict[Boundary, list[int]] = {}
@@ -101,9 +109,9 @@ class Cutter:
         self.ends: npt.NDArray[np.uint32] = np.maximum.accumulate(offsets[:, 1])
         template = self.count("") if options["add_special_tokens"] else 0
         self.room = max_tokens - template
-        if self.room < 1:
+        if self.room < least:
             raise InputError(
-                what=f"max_tokens={max_tokens} leaves no token for the text.",
+                what=f"max_tokens={max_tokens} leaves no room for the text.",
                 value=str(max_tokens),
                 hint=f"The template takes {template}; allow for more.",
             )

@@ -219,7 +219,7 @@ class Budgeting(Streaming):
             what = f"An overlap of {overlap} tokens leaves no room in pieces of {max_tokens}."
             raise InputError(what=what, value=str(overlap), hint="Use less than max_tokens.")
         options = {"add_special_tokens": add_special_tokens, "special": special}
-        return list(Cutter(self, text, max_tokens, options).split(overlap, boundary))
+        return list(Cutter(self, text, max_tokens, options, least=1).split(overlap, boundary))
 
     def truncate_chat(
         self,

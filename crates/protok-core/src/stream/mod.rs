@@ -298,10 +298,19 @@ impl State {
         self.open.push_back(id);
         let added = pipeline.added_tokens();
         let stops = options.stop_ids.contains(&id);
+        if !stops {
+            let tables = (pipeline.vocab(), added);
+            let passed = pipeline.decoder().pass(&mut self.decode, head, id, tables)?;
+            if let Some(passed) = passed {
+                self.matcher.push(passed.as_bytes(), origin, text);
+                self.reason = self.matcher.found().map(Reason::Text);
+                return Ok(());
+            }
+        }
         let skipped = pipeline.decoder().skips(id, added, options.decode);
-        let hidden = match added.get(id) {
-            Some(token) if skipped && options.hidden => options.stops.find(&token.content),
-            _ => None,
+        let hidden = match skipped && options.hidden {
+            true => added.get(id).and_then(|token| options.stops.find(&token.content)),
+            false => None,
         };
         if !(stops || hidden.is_some()) || options.stops.includes() {
             let tables = (pipeline.vocab(), added);

@@ -151,6 +151,11 @@ impl Matcher {
             self.dormant = false;
             self.state = ROOT;
         }
+        if self.stops.automaton.strings().is_empty() {
+            self.released += characters(bytes);
+            out.extend_from_slice(bytes);
+            return;
+        }
         let (state, read, found) = self.stops.automaton.read(self.state, bytes);
         self.state = state;
         let depth = self.stops.automaton.depth(state);

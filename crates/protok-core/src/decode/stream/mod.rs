@@ -226,6 +226,49 @@ impl Decoder {
         if known { Ok(()) } else { refuse_unknown(at, id, vocab, added, unknown) }
     }
 
+    /// Decodes one more id where that is easy: its bytes are whole characters, and no stage holds
+    /// anything back or would. None, and nothing changed, where it is not; the id may be unknown.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Limit`] where the text grows without measure.
+    pub fn pass<'s>(
+        &'s self,
+        stream: &'s mut Stream,
+        head: &Head,
+        id: u32,
+        (vocab, added): (&'s Vocab, &'s AddedTokens),
+    ) -> Result<Option<&'s str>> {
+        let mut stages = head.stages.iter().zip(&stream.memories);
+        if head.options.skip_special_tokens || !stages.all(|(stage, memory)| memory.passes(stage)) {
+            return Ok(None);
+        }
+        let bytes = match (&self.kind, &head.locals) {
+            (Kind::Bytes { arena, spans }, _) => match spans.get(id as usize) {
+                Some(&(start, end)) if start <= end => &arena[start as usize..end as usize],
+                _ => return Ok(None),
+            },
+            (Kind::Steps(_) | Kind::Blanks, Some(locals)) => {
+                let token = added.decoded_form(id).map(str::as_bytes).or_else(|| vocab.bytes(id));
+                let Some(token) = token else { return Ok(None) };
+                let (out, spare) = (&mut stream.token, &mut stream.spare);
+                out.clear();
+                locals.read(token, stream.first, out, spare);
+                if std::str::from_utf8(out).is_err() {
+                    return Ok(None);
+                }
+                stream.original += token.len() + 1;
+                stream.local += out.len();
+                stream.first = false;
+                check_growth(stream.original, stream.local)?;
+                out
+            }
+            _ => return Ok(None),
+        };
+        let Ok(text) = std::str::from_utf8(bytes) else { return Ok(None) };
+        stream.memories.iter_mut().for_each(|memory| memory.passed(text.len()));
+        Ok(Some(text))
+    }
+
     /// Decodes one more id, the token `origin` of the stream, and returns what is certain now.
     ///
     /// # Errors

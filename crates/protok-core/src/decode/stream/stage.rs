@@ -82,6 +82,28 @@ impl Memory {
         out.extend_from_slice(self.utf8.as_ref().map_or(&[][..], |utf8| utf8.waiting().bytes()));
     }
 
+    /// Whether whole characters go through a stage as they are: nothing waits for them, and what
+    /// comes cannot change them.
+    pub(super) fn passes(&self, stage: &Stage) -> bool {
+        match stage {
+            Stage::Fuse => self.open,
+            Stage::Strip { start, stop, .. } => {
+                *stop == 0 && self.done == *start && self.held.is_empty()
+            }
+            Stage::Utf8 { .. } => {
+                self.utf8.as_ref().is_some_and(|utf8| utf8.waiting().is_empty())
+            }
+            _ => false,
+        }
+    }
+
+    /// Takes note of whole characters that passed.
+    pub(super) fn passed(&mut self, length: usize) {
+        if let Some(utf8) = &mut self.utf8 {
+            utf8.passed(length);
+        }
+    }
+
     fn release(&mut self, out: &mut Flow) {
         let length = self.held.bytes().len();
         self.held.release(length, |bytes, origin| out.push(bytes, origin));

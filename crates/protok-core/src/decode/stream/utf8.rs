@@ -93,6 +93,11 @@ impl Utf8 {
         Ok(true)
     }
 
+    /// Counts bytes that are whole characters and need no reading.
+    pub(super) fn passed(&mut self, length: usize) {
+        self.read += length;
+    }
+
     /// What waits.
     #[must_use]
     pub fn waiting(&self) -> &Held {
