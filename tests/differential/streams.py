@@ -52,7 +52,9 @@ class Case:
     def whole(self) -> None:
         """Join all deltas, with copies and rollbacks on the way."""
         stream = self.tok.stream(**self.options)
-        text, ids, pushed = "", [], []
+        text = ""
+        ids: list[int] = []
+        pushed: list[int] = []
         for push in self.pushes():
             if self.source.random() < 0.1:
                 stream = stream.copy()

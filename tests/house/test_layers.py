@@ -35,8 +35,10 @@ CLI_LAYERS = {
     "inspect": 2,
     "trace": 1,
     "convert": 1,
-    "count": 2,
-    "app": 3,
+    "count": 4,
+    "where": 3,
+    "calibrate": 3,
+    "app": 5,
 }
 
 # Facts and tools below the stages; `pattern` is the regular expressions that three stages use.

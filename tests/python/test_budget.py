@@ -6,8 +6,9 @@ import asyncio
 import random
 import time
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -15,8 +16,10 @@ from hypothesis import strategies as st
 
 import protok
 from protok import _core
-from protok.budget import Piece
 from protok.budget.conversation import truncate_chat, turns_of
+
+if TYPE_CHECKING:
+    from protok.budget import Piece
 
 FAMILIES = {
     "byte-level": "llama3.1/tokenizer.json",
@@ -64,9 +67,9 @@ def test_a_limit_counts_the_template(llama3: protok.Tokenizer) -> None:
 
 def test_a_limit_is_for_one_text(demo: protok.Tokenizer) -> None:
     with pytest.raises(protok.InputError, match="one text"):
-        demo.count(["a", "b"], limit=3)  # type: ignore[call-overload]
+        demo.count(["a", "b"], limit=3)  # type: ignore[list-item]
     with pytest.raises(TypeError, match="tools"):
-        demo.count("a", tools=[])
+        demo.count("a", tools=[])  # type: ignore[arg-type, call-overload]
 
 
 # -- truncate ---------------------------------------------------------------------------------
@@ -95,8 +98,9 @@ def test_truncated_texts_fit_and_are_told(tok: protok.Tokenizer, side: Any) -> N
 
 def test_as_much_is_left_as_fits(demo: protok.Tokenizer) -> None:
     text = " ".join(["one", "two", "three", "four"] * 20)
-    for side in ("left", "right", "middle"):
-        assert demo.truncate(text, 9, side=side).tokens == 9  # type: ignore[arg-type]
+    sides: list[Any] = ["left", "right", "middle"]
+    for side in sides:
+        assert demo.truncate(text, 9, side=side).tokens == 9
     marked = demo.truncate(text, 9, side="middle", marker=" … ", boundary="word")
     assert marked.text.startswith("one two")
     assert marked.text.endswith(" four")
@@ -131,7 +135,7 @@ def test_pieces_cover_and_fit(tok: protok.Tokenizer, boundary: Any) -> None:
     for most, overlap in ((40, 0), (40, 10), (60, 20), (500, 3)):
         pieces = tok.split(text, most, boundary=boundary, overlap=overlap)
         check_pieces(tok, text, pieces, most)
-        for before, after in zip(pieces, pieces[1:], strict=False):
+        for before, after in pairwise(pieces):
             shared = text[after.start : before.end]
             assert tok.count(shared) <= overlap
 
@@ -146,7 +150,7 @@ def test_pieces_end_where_they_may(demo: protok.Tokenizer) -> None:
 
 
 def test_a_character_is_never_cut(demo: protok.Tokenizer) -> None:
-    family = "👩‍👩‍👧‍👦"
+    family = "\U00012000\u0301"
     with pytest.raises(protok.InputError, match="more than 2 tokens") as caught:
         demo.split(f"ab {family}", 2)
     assert caught.value.value == family
@@ -178,7 +182,7 @@ def test_every_language_of_the_parallel_corpus(shared: Path) -> None:
         check_pieces(tok, text, tok.split(text, most, boundary=boundary, overlap=4), most)
         bounds = set(_core.boundaries(text, "grapheme"))
         for side in ("left", "right", "middle"):
-            cut = tok.truncate(text, most, side=side)  # type: ignore[arg-type]
+            cut = tok.truncate(text, most, side=side)
             assert tok.count(cut.text) <= most, path
             assert all({*span} <= bounds for span in cut.removed), path
 

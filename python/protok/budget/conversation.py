@@ -78,7 +78,7 @@ def truncate_chat(
 ) -> TruncatedChat:
     """Drop whole turns, in the order of a policy, until the conversation fits."""
     messages = list(messages)
-    kept, turns = turns_of(messages)
+    _, turns = turns_of(messages)
     order = _order([[messages[index] for index in turn] for turn in turns], policy)
     gone: set[int] = set()
     for drop in [None, *order]:
@@ -99,14 +99,16 @@ def truncate_chat(
 
 def _order(turns: Turns, policy: Policy) -> list[int]:
     last = len(turns) - 1
-    match policy:
-        case "oldest":
-            return list(range(last))
-        case "middle":
-            return list(range(1, last))
-        case str():
-            what = f"policy={policy!r} is not known."
-            raise InputError(what=what, value=policy, hint='Use "oldest", "middle" or a function.')
+    if policy == "oldest":
+        return list(range(last))
+    if policy == "middle":
+        return list(range(1, last))
+    if not callable(policy):
+        raise InputError(
+            what=f"policy={policy!r} is not known.",
+            value=str(policy),
+            hint='Use "oldest", "middle" or a function.',
+        )
     order = list(policy(turns))
     if wrong := [turn for turn in order if not 0 <= turn <= last]:
         what = f"The policy drops turn {wrong[0]}, of {len(turns)}."

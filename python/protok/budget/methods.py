@@ -34,16 +34,15 @@ class Budgeting(Streaming):
 
     __slots__ = ()
 
-    @overload
-    def count(
+    @overload  # a str is also an iterable of str: the first overload wins
+    def count(  # type: ignore[overload-overlap]
         self,
-        text: str | bytes | Sequence[Message],
+        text: str | bytes,
         *,
         limit: int | None = None,
         add_special_tokens: bool = False,
         special: SpecialPolicy | None = None,
         threads: int | None = None,
-        **chat: Any,
     ) -> int: ...
     @overload
     def count(
@@ -55,6 +54,8 @@ class Budgeting(Streaming):
         special: SpecialPolicy | None = None,
         threads: int | None = None,
     ) -> npt.NDArray[np.int64]: ...
+    @overload
+    def count(self, text: Sequence[Message], **chat: Any) -> int: ...
     def count(
         self,
         text: str | bytes | Iterable[str | bytes] | Sequence[Message],
@@ -109,9 +110,11 @@ class Budgeting(Streaming):
         if chat:
             raise TypeError(f"count() got an unexpected keyword argument {next(iter(chat))!r}")
         if limit is None:
-            return super().count(  # type: ignore[no-any-return, call-overload]
-                text, add_special_tokens=add_special_tokens, special=special, threads=threads
+            texts: Any = text
+            counted: int | npt.NDArray[np.int64] = super().count(
+                texts, add_special_tokens=add_special_tokens, special=special, threads=threads
             )
+            return counted
         if not isinstance(text, (str, bytes)):
             what = "A limit is for one text, not for many."
             raise InputError(what=what, hint="Count the texts one by one.")
@@ -168,7 +171,10 @@ class Budgeting(Streaming):
         >>> tok.truncate("one two three four", 2, side="left").removed
         ((0, 7),)
         """
-        options = {"add_special_tokens": add_special_tokens, "special": special}
+        options: dict[str, Any] = {
+            "add_special_tokens": add_special_tokens,
+            "special": special,
+        }
         tokens = _core.count_up_to(self, text, max_tokens, **options)
         if tokens <= max_tokens:
             return Truncated(text, tokens)
