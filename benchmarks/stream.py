@@ -22,11 +22,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from encode import RESULTS, SHARED, machine, prose
 from tokenizers import Tokenizer
 from tokenizers.decoders import DecodeStream
 
 import protok
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks.encode import RESULTS, SHARED, machine, prose
 
 VOCABULARIES = (
     "gpt2",

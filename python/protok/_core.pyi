@@ -5,6 +5,7 @@ from typing import Any, Literal, Self, TypeAlias, TypedDict, final, overload
 
 import numpy as np
 import numpy.typing as npt
+from _typeshed import structseq
 from typing_extensions import disjoint_base
 
 __all__ = [
@@ -47,6 +48,7 @@ Scheme: TypeAlias = Literal["bio", "bilou"]
 Truncation: TypeAlias = Literal["right", "left", "error"]
 Errors: TypeAlias = Literal["replace", "strict", "reference"]
 Unknown: TypeAlias = Literal["raise", "skip"]
+Reason: TypeAlias = Literal["stop string", "stop id", "end", "incomplete character"]
 
 __version__: str
 UNICODE_VERSIONS: dict[str, str]
@@ -426,7 +428,7 @@ def train_bpe(
 ) -> Training: ...
 
 @final
-class Delta:
+class Delta(structseq[Any], tuple[str, tuple[int, ...], bool, Reason | None]):
     @property
     def text(self) -> str: ...
     @property
@@ -434,9 +436,7 @@ class Delta:
     @property
     def stopped(self) -> bool: ...
     @property
-    def reason(
-        self,
-    ) -> Literal["stop string", "stop id", "end", "incomplete character"] | None: ...
+    def reason(self) -> Reason | None: ...
     @property
     def stop(self) -> str | int | None: ...
 

@@ -18,7 +18,6 @@ CLASSES = [
     _core.AddedToken,
     _core.ControlToken,
     _core.Contradiction,
-    _core.Delta,
     _core.Stream,
     _core.StopMatcher,
     _core.Utf8Stream,

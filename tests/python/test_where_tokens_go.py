@@ -50,7 +50,8 @@ class Talk:
         if isinstance(text, str):
             return len(text.split())
         cue = options.get("add_generation_prompt", True)
-        return sum(3 + len(message["content"].split()) for message in text) + int(cue)
+        words: Sequence[Any] = text
+        return sum(3 + len(message["content"].split()) for message in words) + int(cue)
 
 
 TALK = [

@@ -226,9 +226,10 @@ impl AddedTokens {
                 false => (token.content.as_str(), " "),
             };
             let ends_in_letter = spelled.ends_with(|c: char| c.is_ascii_alphabetic());
-            !crosses_with(spelled.as_bytes(), blank.as_bytes())
-                && !(token.rstrip && ends_in_letter)
-                && !(token.single_word && starts_blank(spelled.as_bytes()))
+            let looks_across = crosses_with(spelled.as_bytes(), blank.as_bytes())
+                || (token.rstrip && ends_in_letter)
+                || (token.single_word && starts_blank(spelled.as_bytes()));
+            !looks_across
         })
     }
 

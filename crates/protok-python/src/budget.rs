@@ -116,8 +116,10 @@ pub fn edit(
 
 fn not_one_text() -> PyErr {
     to_python(
-        Error::input("Only the encoding of one whole text can be edited, not of a pair or of words.")
-            .hint("Encode the text by itself."),
+        Error::input(
+            "Only the encoding of one whole text can be edited, not of a pair or of words.",
+        )
+        .hint("Encode the text by itself."),
     )
 }
 

@@ -7,6 +7,7 @@ mod batch;
 mod budget;
 mod buffer;
 mod contradiction;
+mod delta;
 mod encoding;
 mod errors;
 mod fingerprint;
@@ -35,7 +36,7 @@ mod _core {
     #[pymodule_export]
     use super::encoding::Encoding;
     #[pymodule_export]
-    use super::stream::{Delta, StopMatcher, Stream, Utf8Stream};
+    use super::stream::{StopMatcher, Stream, Utf8Stream};
     #[pymodule_export]
     use super::tokenizer::Tokenizer;
     #[pymodule_export]
@@ -50,6 +51,7 @@ mod _core {
             protok_core::text::unicode::VERSIONS.iter().copied().collect();
         module.add("UNICODE_VERSIONS", versions)?;
         let alphabet: String = protok_core::text::alphabet::BYTE_TO_CHAR.iter().collect();
-        module.add("BYTE_ALPHABET", alphabet)
+        module.add("BYTE_ALPHABET", alphabet)?;
+        module.add("Delta", super::delta::delta_type(module.py())?)
     }
 }

@@ -1,10 +1,10 @@
-//! `protok.Stream`, `protok.Delta`, `protok.StopMatcher` and `protok.Utf8Stream`.
+//! `protok.Stream`, `protok.StopMatcher` and `protok.Utf8Stream`.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use protok_core::Error;
 use protok_core::decode::{Flow, Utf8};
-use protok_core::stream::stop::{Found, Matcher, Stops};
+use protok_core::stream::stop::{Matcher, Stops};
 use protok_core::stream::{self, Options, Reason};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::intern;
@@ -13,111 +13,12 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyInt, PyString, PyTuple};
 
 use crate::arguments::{Text, decode_options, ids};
+use crate::delta;
 use crate::errors::{OrRaise, to_python};
 use crate::tokenizer::Tokenizer;
 
-/// What a push, or the end of a stream, released.
-#[pyclass(frozen, freelist = 64, module = "protok")]
-pub struct Delta {
-    text: Py<PyString>,
-    ids: Ids,
-    reason: Option<&'static str>,
-    stop: Option<Stop>,
-}
-
-/// Mostly one id.
-enum Ids {
-    One(u32),
-    Many(Vec<u32>),
-}
-
-impl Ids {
-    fn of(ids: &[u32]) -> Self {
-        match *ids {
-            [id] => Self::One(id),
-            _ => Self::Many(ids.to_vec()),
-        }
-    }
-
-    fn as_slice(&self) -> &[u32] {
-        match self {
-            Self::One(id) => std::slice::from_ref(id),
-            Self::Many(ids) => ids,
-        }
-    }
-}
-
-/// What stopped a stream.
-enum Stop {
-    Text(Py<PyString>),
-    Id(u32),
-}
-
 fn text_of<'py>(py: Python<'py>, text: &str) -> Bound<'py, PyString> {
     if text.is_empty() { intern!(py, "").clone() } else { PyString::new(py, text) }
-}
-
-impl Delta {
-    fn new(py: Python<'_>, delta: &stream::Delta, stops: &Stops) -> Self {
-        let spelled =
-            |index: usize| Stop::Text(PyString::new(py, &stops.strings()[index]).unbind());
-        let (reason, stop) = match delta.reason {
-            None => (None, None),
-            Some(Reason::Text(Found { index, .. }) | Reason::Hidden(index)) => {
-                (Some("stop string"), Some(spelled(index)))
-            }
-            Some(Reason::Id(id)) => (Some("stop id"), Some(Stop::Id(id))),
-            Some(Reason::End) => (Some("end"), None),
-            Some(Reason::Incomplete) => (Some("incomplete character"), None),
-        };
-        Self { text: text_of(py, &delta.text()).unbind(), ids: Ids::of(&delta.ids), reason, stop }
-    }
-}
-
-#[pymethods]
-impl Delta {
-    /// The text that is certain now and was not before.
-    #[getter]
-    fn text<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
-        self.text.bind(py).clone()
-    }
-
-    /// The tokens of which all text is released now and was not before.
-    #[getter]
-    fn ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, self.ids.as_slice())
-    }
-
-    /// Whether a stop string or a stop id ended the stream.
-    #[getter]
-    fn stopped(&self) -> bool {
-        self.stop.is_some()
-    }
-
-    /// Why no more comes: `"stop string"`, `"stop id"`, `"end"`, or `"incomplete character"` for
-    /// an end within a character; None while more may come.
-    #[getter]
-    fn reason(&self) -> Option<&'static str> {
-        self.reason
-    }
-
-    /// The stop string or the stop id.
-    #[getter]
-    fn stop<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        Ok(match &self.stop {
-            None => None,
-            Some(Stop::Text(text)) => Some(text.bind(py).clone().into_any()),
-            Some(Stop::Id(id)) => Some(id.into_pyobject(py)?.into_any()),
-        })
-    }
-
-    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let text = self.text.bind(py).repr()?;
-        let ids = self.ids(py)?.repr()?;
-        let reason = self.reason.map_or("None".to_owned(), |reason| format!("'{reason}'"));
-        let stopped = if self.stopped() { "True" } else { "False" };
-        Ok(format!("Delta(text={text}, ids={ids}, stopped={stopped}, reason={reason})"))
-    }
 }
 
 /// The stop strings of a call: one, or a sequence of them.
@@ -203,21 +104,22 @@ impl Stream {
 
     #[doc = include_str!("docs/stream_push.txt")]
     #[pyo3(signature = (ids, /))]
-    fn push(&self, ids: &Bound<'_, PyAny>) -> PyResult<Delta> {
+    fn push<'py>(&self, ids: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = ids.py();
-        if let Ok(id) = ids.extract::<u32>() {
+        let one = ids.cast::<PyInt>().ok();
+        if let Some(Ok(id)) = one.map(|one| one.extract::<u32>()) {
             let mut inner = lock(&self.inner)?;
-            return Ok(Delta::new(py, inner.push(&[id]).or_raise()?, &self.stops));
+            return delta::to_python(py, inner.push(&[id]).or_raise()?, &self.stops, one);
         }
         let ids = one_or_more(ids)?;
         let mut inner = lock(&self.inner)?;
-        Ok(Delta::new(py, inner.push(&ids).or_raise()?, &self.stops))
+        delta::to_python(py, inner.push(&ids).or_raise()?, &self.stops, None)
     }
 
     #[doc = include_str!("docs/stream_finish.txt")]
-    fn finish(&self, py: Python<'_>) -> PyResult<Delta> {
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let mut inner = lock(&self.inner)?;
-        Ok(Delta::new(py, inner.finish().or_raise()?, &self.stops))
+        delta::to_python(py, inner.finish().or_raise()?, &self.stops, None)
     }
 
     #[doc = include_str!("docs/stream_copy.txt")]
@@ -338,19 +240,19 @@ impl StopMatcher {
 
     #[doc = include_str!("docs/stop_matcher_push.txt")]
     #[pyo3(signature = (chunk, /))]
-    fn push(&self, chunk: &Bound<'_, PyAny>) -> PyResult<Delta> {
+    fn push<'py>(&self, chunk: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let text = match chunk.cast::<PyBytes>() {
             Ok(bytes) => Text::from_bytes(PyBackedBytes::from(bytes.clone())),
             Err(_) => Text::from_python(chunk)?,
         };
         let delta = lock(&self.inner)?.push(text.as_bytes()).or_raise()?;
-        Ok(Delta::new(chunk.py(), &delta, &self.stops))
+        delta::to_python(chunk.py(), &delta, &self.stops, None)
     }
 
     #[doc = include_str!("docs/stop_matcher_finish.txt")]
-    fn finish(&self, py: Python<'_>) -> PyResult<Delta> {
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let delta = lock(&self.inner)?.finish().or_raise()?;
-        Ok(Delta::new(py, &delta, &self.stops))
+        delta::to_python(py, &delta, &self.stops, None)
     }
 
     #[doc = include_str!("docs/stop_matcher_copy.txt")]

@@ -133,10 +133,7 @@ pub fn keeps_seams(spec: &spec::Model, vocab: &Vocab, blank: char) -> bool {
         _ => false,
     };
     let known = |c: char| vocab.id(c.to_string().as_bytes()).is_some();
-    plain
-        && letters().all(known)
-        && known(blank)
-        && vocab.iter().all(|(_, token)| !crosses(token))
+    plain && letters().all(known) && known(blank) && vocab.iter().all(|(_, token)| !crosses(token))
 }
 
 impl Model {

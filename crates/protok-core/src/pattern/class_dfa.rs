@@ -15,8 +15,8 @@
 use std::collections::HashMap;
 
 use super::nfa::{Nfa, NotInAlgebra, State};
-use crate::text::seam::letters;
 use super::node::{Next, Node};
+use crate::text::seam::letters;
 
 const MAX_CLASSES: usize = 250;
 const MAX_STATES: usize = 4096;

@@ -195,11 +195,18 @@ impl Pipeline {
         let mut ids = Vec::with_capacity(before.ids.len() + new_length);
         ids.extend_from_slice(&before.ids[..left.1]);
         let mut places = Vec::new();
-        self.encode_parts(text, left.0..end, (seams, PART), options, &mut ids, |at, tokens, read| {
-            places.push((at, tokens));
-            encoded += read;
-            true
-        })?;
+        self.encode_parts(
+            text,
+            left.0..end,
+            (seams, PART),
+            options,
+            &mut ids,
+            |at, tokens, read| {
+                places.push((at, tokens));
+                encoded += read;
+                true
+            },
+        )?;
         let tokens = ids.len();
         ids.extend_from_slice(&before.ids[right.1..]);
         let index = before.index.map(|index| index.spliced(&left, &right, places, (end, tokens)));

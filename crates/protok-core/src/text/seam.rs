@@ -66,7 +66,9 @@ mod tests {
         assert_eq!(seams, [2, 8]);
         assert_eq!((before(text, 3), before(text, 4), before(text, 99)), (None, Some(2), Some(8)));
         assert_eq!((after(text, 1), after(text, 2), after(text, 8)), (Some(2), Some(8), None));
-        assert!(crosses(b"a b") && crosses("x\u{2581}".as_bytes()) && crosses("a\u{120}".as_bytes()));
+        assert!(
+            crosses(b"a b") && crosses("x\u{2581}".as_bytes()) && crosses("a\u{120}".as_bytes())
+        );
         assert!(!crosses(b" a") && !crosses(b"a\n b") && !crosses(b""));
     }
 }

@@ -50,7 +50,11 @@ impl Locals {
                 Step::Replace { pattern, content } => {
                     let needle = pattern.needle().filter(|needle| !needle.is_empty())?;
                     let content = content.clone().into_bytes();
-                    Local::Replace { string: needle.to_vec(), first: content.clone(), others: content }
+                    Local::Replace {
+                        string: needle.to_vec(),
+                        first: content.clone(),
+                        others: content,
+                    }
                 }
                 Step::Marks { mark, prepended } => Local::Replace {
                     string: mark.to_string().into_bytes(),
@@ -120,9 +124,9 @@ impl Locals {
 /// Whether some rule may find its string: each begins with a blank and one of few letters.
 fn may_be_tidied(token: &[u8]) -> bool {
     memchr::memchr_iter(b' ', token).any(|at| {
-        token.get(at + 1).is_some_and(|next| {
-            token_rules().any(|(from, _)| from.as_bytes().get(1) == Some(next))
-        })
+        token
+            .get(at + 1)
+            .is_some_and(|next| token_rules().any(|(from, _)| from.as_bytes().get(1) == Some(next)))
     })
 }
 

@@ -90,9 +90,7 @@ impl Memory {
             Stage::Strip { start, stop, .. } => {
                 *stop == 0 && self.done == *start && self.held.is_empty()
             }
-            Stage::Utf8 { .. } => {
-                self.utf8.as_ref().is_some_and(|utf8| utf8.waiting().is_empty())
-            }
+            Stage::Utf8 { .. } => self.utf8.as_ref().is_some_and(|utf8| utf8.waiting().is_empty()),
             _ => false,
         }
     }
