@@ -21,6 +21,7 @@ __all__ = [
     "Vocab",
     "WordCounter",
     "__version__",
+    "encode_trusted",
     "train_bpe",
 ]
 
@@ -310,6 +311,7 @@ class Encoding:
     @staticmethod
     def from_dict(data: dict[str, Any], tok: Tokenizer) -> Encoding: ...
 
+def encode_trusted(tok: Tokenizer, text: Text, trusted: Sequence[Span]) -> Encoding: ...
 @final
 class Batch:
     def __len__(self) -> int: ...

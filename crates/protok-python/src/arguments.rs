@@ -1,5 +1,7 @@
 //! What Python passes, as the engine wants it.
 
+use std::collections::BTreeMap;
+
 use protok_core::added_tokens::SpecialPolicy;
 use protok_core::decode::{DecodeOptions, Errors, Unknown};
 use protok_core::formats::Wrapper;
@@ -214,6 +216,9 @@ pub fn policy_to_python(policy: &SpecialPolicy, pipeline: &Pipeline) -> PolicyNa
         SpecialPolicy::Raise => PolicyName::Name("raise"),
         SpecialPolicy::Text => PolicyName::Name("text"),
         SpecialPolicy::Parse => PolicyName::Name("parse"),
+        SpecialPolicy::Trusted(trust) => {
+            PolicyName::Trusted([("trusted", trust.spans().to_vec())].into_iter().collect())
+        }
         SpecialPolicy::Named(ids) => {
             let mut ids: Vec<u32> = ids.iter().copied().collect();
             ids.sort_unstable();
@@ -228,6 +233,8 @@ pub fn policy_to_python(policy: &SpecialPolicy, pipeline: &Pipeline) -> PolicyNa
 pub enum PolicyName {
     Name(&'static str),
     Tokens(Vec<String>),
+    /// Stretches in bytes, under the name `trusted`.
+    Trusted(BTreeMap<&'static str, Vec<(usize, usize)>>),
 }
 
 /// The options of a decode call.

@@ -13,6 +13,7 @@ mod input;
 mod restore;
 mod tokenizer;
 mod training;
+mod trusted;
 mod vocab;
 
 use pyo3::prelude::*;
@@ -34,6 +35,8 @@ mod _core {
     use super::tokenizer::Tokenizer;
     #[pymodule_export]
     use super::training::{WordCounter, train_bpe};
+    #[pymodule_export]
+    use super::trusted::encode_trusted;
     #[pymodule_export]
     use super::vocab::{AddedToken, ControlToken, TokenBytes, Vocab};
 

@@ -67,6 +67,22 @@ impl Tokenizer {
         Encoding::new(inner, Arc::new(self.origin(texts, options)))
     }
 
+    pub(crate) fn pipeline(&self) -> &Arc<Pipeline> {
+        &self.pipeline
+    }
+
+    /// An encoding whose places are known.
+    pub(crate) fn located(
+        &self,
+        inner: protok_core::encoding::Encoding,
+        texts: Vec<Source>,
+        options: EncodeOptions,
+        offsets: protok_core::offsets::Offsets,
+    ) -> Encoding {
+        let origin = Origin { offsets: OnceLock::from(offsets), ..self.origin(texts, options) };
+        Encoding::new(inner, Arc::new(origin))
+    }
+
     fn origin(&self, texts: Vec<Source>, options: EncodeOptions) -> Origin {
         Origin {
             texts,
@@ -78,7 +94,7 @@ impl Tokenizer {
     }
 }
 
-fn detach_if<T: Send>(py: Python<'_>, bytes: usize, work: impl FnOnce() -> T + Send) -> T {
+pub(crate) fn detach_if<T: Send>(py: Python<'_>, bytes: usize, work: impl FnOnce() -> T + Send) -> T {
     if bytes < DETACH { work() } else { py.detach(work) }
 }
 

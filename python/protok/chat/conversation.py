@@ -1,0 +1,283 @@
+"""From messages to ids: choose a template, render, and encode what is trusted as protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Literal, TypeAlias
+
+from protok import _core
+from protok.chat.inputs import Field, Inputs
+from protok.chat.limits import Limits
+from protok.chat.provenance import (
+    FIRST_FIELD,
+    GENERATION,
+    TEMPLATE,
+    TOKENIZER,
+    Marked,
+    runs_of,
+)
+from protok.chat.rendering import Rendered, compile_template, render
+from protok.chat.result import Chat
+from protok.errors import InputError, TemplateError
+
+__all__ = ["Trust", "chat"]
+
+Trust: TypeAlias = Literal["assistant", "all"] | int | Callable[[Field], bool] | None
+Arguments: TypeAlias = Literal["either", "as_given"]
+
+# A character that nobody writes stands where the last message is to go on.
+CONTINUE = "\uf8ff"
+REASONING = ("reasoning_content", "thinking", "reasoning")
+
+
+def chat(
+    tok: _core.Tokenizer,
+    messages: Sequence[Any],
+    *,
+    tools: Sequence[Any] | None = None,
+    documents: Sequence[Any] | None = None,
+    add_generation_prompt: bool | None = None,
+    continue_final_message: bool | str = False,
+    template: str | None = None,
+    trust: Trust = None,
+    arguments: Arguments = "either",
+    clock: datetime | None = None,
+    limits: Limits | None = None,
+    variables: Mapping[str, Any] | None = None,
+) -> Chat:
+    """Render and encode a conversation; see :meth:`protok.Tokenizer.chat`."""
+    messages = getattr(messages, "messages", messages)
+    options: dict[str, Any] = {
+        "tools": tools,
+        "documents": documents,
+        "template": template,
+        "trust": trust,
+        "arguments": arguments,
+        "clock": clock,
+        "limits": limits,
+        "variables": variables,
+    }
+    if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Sequence):
+        raise InputError(
+            what=f"Messages are a list, not {type(messages).__name__}.",
+            hint='Pass [{"role": "user", "content": "…"}].',
+            value=type(messages).__name__,
+        )
+    if not messages:
+        raise InputError(
+            what="There is no message.", hint="A conversation has at least one.", location="messages"
+        )
+    if add_generation_prompt is None:
+        add_generation_prompt = not continue_final_message
+    elif add_generation_prompt and continue_final_message:
+        raise InputError(
+            what="The last message cannot go on and be followed by another.",
+            hint="Pass add_generation_prompt or continue_final_message.",
+        )
+    _check_tools(tools)
+
+    def again(part: Sequence[Any], **changes: Any) -> Chat:
+        return chat(tok, part, **{**options, "add_generation_prompt": False, **changes})
+
+    from protok.chat import mistral  # noqa: PLC0415  (it returns a Chat as well)
+
+    rules = mistral.rules(tok, template)
+    if rules is not None:
+        return mistral.chat(
+            tok,
+            messages,
+            rules,
+            tools=tools,
+            continue_final_message=bool(continue_final_message),
+            again=again,
+            options={**options, "add_generation_prompt": add_generation_prompt},
+        )
+    source = choose(tok, template, tools)
+    limits = limits or Limits()
+    compiled = compile_template(source, limits)
+    final = _final_field(messages, continue_final_message, source)
+
+    def attempt(form: str) -> tuple[Inputs, Rendered]:
+        special = {f"{role}_token": token for role, token in tok.roles.items()}
+        inputs = Inputs(special)
+        inputs.add_messages(messages, arguments=form)
+        inputs.add("tools", list(tools) if tools is not None else None)
+        inputs.add("documents", list(documents) if documents is not None else None)
+        inputs.variables["add_generation_prompt"] = add_generation_prompt
+        for name, value in (variables or {}).items():
+            inputs.add(name, value)
+        if final is not None:
+            inputs.append_to_last(final, CONTINUE)
+        return inputs, render(compiled, inputs, limits, clock)
+
+    if arguments == "as_given" or not _has_arguments(messages):
+        inputs, rendered = attempt("as_given")
+    else:
+        try:
+            inputs, rendered = attempt("object")
+        except TemplateError:
+            # A template that writes the arguments as they are wants them as text.
+            try:
+                inputs, rendered = attempt("text")
+            except TemplateError:
+                inputs, rendered = attempt("object")
+    text = rendered.text
+    if final is not None:
+        text = _cut(text, inputs, final)
+    return Chat(
+        tok=tok,
+        text=text,
+        inputs=inputs,
+        encoding=encode(tok, text, inputs, trust, len(messages)),
+        again=again,
+        told_time=rendered.told_time,
+        template=source,
+        options={**options, "add_generation_prompt": add_generation_prompt, "final": final},
+    )
+
+
+def choose(
+    tok: _core.Tokenizer, template: str | None, tools: Sequence[Any] | None
+) -> str:
+    """Return the template's text: one by name, the caller's own, or the artifact's."""
+    named = tok.chat_templates
+    if template is None:
+        if tools is not None and "tool_use" in named:
+            return named["tool_use"]
+        template = "default"
+    if template in named:
+        return named[template]
+    if "{" in template:
+        return template
+    have = ", ".join(named) or "none"
+    raise InputError(
+        what=f"The tokenizer has no chat template {template!r}.",
+        hint=f"It has: {have}. Pass template=, a name or the text of one.",
+        value=template,
+    )
+
+
+def encode(
+    tok: _core.Tokenizer, text: Marked, inputs: Inputs, trust: Trust, count: int
+) -> _core.Encoding:
+    """Encode a rendered text; what is trusted may spell control tokens."""
+    if trust == "all":
+        spans = [(0, len(text))] if text else []
+    else:
+        trusted = _predicate(trust, count)
+        spans = list(trusted_spans(text, inputs, trusted))
+    return _core.encode_trusted(tok, str.__str__(text), spans)
+
+
+def trusted_spans(
+    text: Marked, inputs: Inputs, trusted: Callable[[Field], bool] | None
+) -> Iterable[tuple[int, int]]:
+    """Yield the stretches that the template wrote, or that the caller trusts."""
+    start = end = 0
+    here = 0
+    known: dict[int, bool] = {}
+    for length, marked, _ in runs_of(text):
+        source = marked & ~GENERATION
+        is_trusted = source in {TEMPLATE, TOKENIZER}
+        if not is_trusted and trusted is not None and source >= FIRST_FIELD:
+            if source not in known:
+                field = inputs.field(source)
+                known[source] = field is not None and bool(trusted(field))
+            is_trusted = known[source]
+        if is_trusted:
+            if here != end:
+                if start < end:
+                    yield start, end
+                start = here
+            end = here + length
+        here += length
+    if start < end:
+        yield start, end
+
+
+def _predicate(trust: Trust, count: int) -> Callable[[Field], bool] | None:
+    if trust is None:
+        return None
+    if trust == "assistant":
+        return lambda field: field.role == "assistant"
+    if isinstance(trust, int) and not isinstance(trust, bool):
+        if not -count <= trust < count:
+            raise InputError(
+                what=f"trust={trust} is no message: there are {count}.", value=str(trust)
+            )
+        index = trust % count
+        return lambda field: field.message == index
+    if callable(trust):
+        return trust
+    raise InputError(
+        what=f"trust={trust!r} is not known.",
+        hint='Use "assistant", "all", the index of a message, or a function of a Field.',
+        value=str(trust),
+    )
+
+
+def _check_tools(tools: Sequence[Any] | None) -> None:
+    for place, tool in enumerate(tools or ()):
+        if callable(tool) and not hasattr(tool, "model_dump"):
+            raise InputError(
+                location=f"tools[{place}]",
+                what="A tool is described by a JSON schema, not by a function.",
+                hint='Pass {"type": "function", "function": {"name": …, "parameters": {…}}}.',
+                position=place,
+            )
+
+
+def _has_arguments(messages: Sequence[Any]) -> bool:
+    def calls(message: Any) -> Any:
+        if isinstance(message, Mapping):
+            return message.get("tool_calls")
+        return getattr(message, "tool_calls", None)
+
+    return any(calls(message) for message in messages)
+
+
+def _final_field(
+    messages: Sequence[Any], wanted: bool | str, source: str
+) -> str | None:
+    """Return the field of the last message that is to go on, or None."""
+    if not wanted:
+        return None
+    name = wanted if isinstance(wanted, str) else "content"
+    last = messages[-1]
+    value = last.get(name) if isinstance(last, Mapping) else getattr(last, name, None)
+    parts = value if isinstance(value, (list, tuple)) else ()
+    if isinstance(value, str) or any("text" in part for part in parts):
+        if name in source or (name in REASONING and any(one in source for one in REASONING)):
+            return name
+        raise TemplateError(
+            what=f"The template never reads {name!r}, so it cannot be continued.",
+            location="template",
+            value=name,
+        )
+    raise InputError(
+        location=f"messages[{len(messages) - 1}]",
+        what=f"The last message has no text in {name!r} to go on.",
+        hint="Pass continue_final_message=, the name of a field that has.",
+        position=len(messages) - 1,
+        value=name,
+    )
+
+
+def _cut(text: Marked, inputs: Inputs, final: str) -> Marked:
+    """Cut the text where the last message ends, by the place of the character put there."""
+    here, found = 0, None
+    for length, marked, at in runs_of(text):
+        end = inputs.ends.get(marked & ~GENERATION)
+        if end is not None and at >= 0 and at <= end < at + length:
+            found = here + end - at
+        here += length
+    if found is None:
+        raise TemplateError(
+            location=f"template, message {len(inputs.messages) - 1}",
+            what=f"The template does not write the end of {final!r} of the last message as it is.",
+            hint="It may drop or escape it; then the message cannot be continued.",
+            position=len(inputs.messages) - 1,
+            value=final,
+        )
+    return text[:found]  # type: ignore[return-value]
