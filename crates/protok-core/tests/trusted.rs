@@ -2,10 +2,12 @@
 #![allow(clippy::unwrap_used)]
 
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use proptest::prelude::*;
 use protok_core::added_tokens::{SpecialPolicy, Trust};
 use protok_core::formats::{self, Files};
+use protok_core::model::unknown_token;
 use protok_core::pipeline::encode::EncodeOptions;
 use protok_core::pipeline::{CompileOptions, Pipeline};
 
@@ -65,6 +67,8 @@ fn unigram() -> String {
     format!(r#"{{"type":"Unigram","unk_id":17,"byte_fallback":false,"vocab":[{}]}}"#, pieces.join(","))
 }
 
+static TOYS: LazyLock<Vec<(&str, Pipeline)>> = LazyLock::new(toys);
+
 fn toys() -> Vec<(&'static str, Pipeline)> {
     let lower = r#"{"type":"Lowercase"}"#;
     let nfkc = r#"{"type":"NFKC"}"#;
@@ -111,8 +115,9 @@ fn check(name: &str, pipeline: &Pipeline, marked: &[(String, bool)]) {
     assert_eq!(placed, naive, "{name}: {marked:?}");
     let alone: Vec<u32> = placed.iter().map(|t| t.0).collect();
     assert_eq!(ids(pipeline, &text, policy), alone, "{name}: {marked:?}");
+    let unknown = unknown_token(&pipeline.spec().model, pipeline.vocab());
     for &(id, start, end) in &placed {
-        if pipeline.added_tokens().is_control(id) {
+        if pipeline.added_tokens().is_control(id) && unknown != Some(id) {
             // White space that a token takes with it need not be trusted.
             let (start, end) = (start as usize, end as usize);
             let kept = text[start..end].trim();
@@ -146,8 +151,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
     #[test]
     fn both_paths_agree_and_nothing_is_forged(marked in parts()) {
-        for (name, pipeline) in toys() {
-            check(name, &pipeline, &marked);
+        for (name, pipeline) in TOYS.iter() {
+            check(name, pipeline, &marked);
         }
     }
 }

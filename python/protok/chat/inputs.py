@@ -72,7 +72,9 @@ class Inputs:
             for name, text in special_tokens.items()
         }
 
-    def add_messages(self, messages: Sequence[Any], *, arguments: str) -> None:
+    def add_messages(
+        self, messages: Sequence[Any], *, arguments: str, drop_none: bool = True
+    ) -> None:
         """Take the messages, as ``transformers`` does: without keys whose value is None."""
         for place, given in enumerate(messages):
             message = _plain_mapping(given)
@@ -84,7 +86,8 @@ class Inputs:
                     position=place,
                     value=type(given).__name__,
                 )
-            message = {key: value for key, value in message.items() if value is not None}
+            if drop_none:
+                message = {key: value for key, value in message.items() if value is not None}
             reasoning = next(
                 (message[key] for key in REASONING if message.get(key) is not None), None
             )
