@@ -23,6 +23,7 @@ from protok.errors import (
 TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
 if TYPE_CHECKING:
     from protok._core import Batch, Encoding, __version__
+    from protok.chat import Chat
     from protok.conversion import convert
     from protok.inspection import Inspection
     from protok.spec import Spec
@@ -34,6 +35,7 @@ __all__ = [
     "ArtifactError",
     "ArtifactWarning",
     "Batch",
+    "Chat",
     "Encoding",
     "InputError",
     "Inspection",
@@ -57,6 +59,7 @@ __all__ = [
 # catches them should not pay for it.
 _LAZY = {
     "Batch": "protok._core",
+    "Chat": "protok.chat",
     "Encoding": "protok._core",
     "Inspection": "protok.inspection",
     "Recipe": "protok.training",
@@ -71,6 +74,10 @@ _LAZY = {
 
 
 def __getattr__(name: str) -> object:
+    if name == "chat":  # the module, with what belongs to Chat
+        from importlib import import_module  # noqa: PLC0415  (only needed here)
+
+        return import_module("protok.chat")
     if name not in _LAZY:
         raise AttributeError(f"module 'protok' has no attribute {name!r}")
     from importlib import import_module  # noqa: PLC0415  (only needed here)

@@ -254,9 +254,13 @@ impl AddedTokens {
         report: impl FnMut(Section) -> Result<()>,
     ) -> Result<()> {
         match policy {
-            SpecialPolicy::Trusted(trust) => {
-                self.split_where(text, phase, policy, &|start, end| trust.covers(start, end), report)
-            }
+            SpecialPolicy::Trusted(trust) => self.split_where(
+                text,
+                phase,
+                policy,
+                &|start, end| trust.covers(start, end),
+                report,
+            ),
             _ => self.split_where(text, phase, policy, &|_, _| true, report),
         }
     }
@@ -284,7 +288,7 @@ impl AddedTokens {
             let mut searched = 0;
             while let Some((mut pattern, mut start, mut end)) = search.engine.find(text, searched) {
                 if asks {
-                    let found = self.admitted(search, phase, (pattern, start, end), admits);
+                    let found = self.admitted(search, phase, policy, (pattern, start, end), admits);
                     let Some(admitted) = found else {
                         searched = start + text[start..].chars().next().map_or(1, char::len_utf8);
                         continue;

@@ -14,12 +14,13 @@ use protok_core::pipeline::{CompileOptions, Pipeline};
 /// A WordLevel tokenizer over words, whose added tokens overlap in every way; or a Unigram one
 /// whose vocabulary holds a control token as a piece.
 fn toy(model: &str, normalizer: &str) -> Pipeline {
-    let flags = |id: u32, content: &str, special: bool, normalized: bool, strip: bool, word: bool| {
-        format!(
-            r#"{{"id":{id},"content":"{content}","special":{special},"normalized":{normalized},
+    let flags =
+        |id: u32, content: &str, special: bool, normalized: bool, strip: bool, word: bool| {
+            format!(
+                r#"{{"id":{id},"content":"{content}","special":{special},"normalized":{normalized},
             "lstrip":{strip},"rstrip":{strip},"single_word":{word}}}"#
-        )
-    };
+            )
+        };
     let added = [
         flags(0, "<s>", true, false, false, false),
         flags(1, "</s>", true, true, false, false),
@@ -59,12 +60,14 @@ fn bpe() -> String {
 }
 
 fn unigram() -> String {
-    let mut pieces: Vec<String> =
-        NAMES.iter().map(|name| format!("[{name:?},-1.5]")).collect();
+    let mut pieces: Vec<String> = NAMES.iter().map(|name| format!("[{name:?},-1.5]")).collect();
     for c in "<>/sambé ?".chars() {
         pieces.push(format!("[{:?},-3.0]", c.to_string()));
     }
-    format!(r#"{{"type":"Unigram","unk_id":17,"byte_fallback":false,"vocab":[{}]}}"#, pieces.join(","))
+    format!(
+        r#"{{"type":"Unigram","unk_id":17,"byte_fallback":false,"vocab":[{}]}}"#,
+        pieces.join(",")
+    )
 }
 
 static TOYS: LazyLock<Vec<(&str, Pipeline)>> = LazyLock::new(toys);
@@ -106,24 +109,8 @@ fn ids(pipeline: &Pipeline, text: &str, special: SpecialPolicy) -> Vec<u32> {
 
 fn check(name: &str, pipeline: &Pipeline, marked: &[(String, bool)]) {
     let (text, trust) = trust(marked);
-    let policy = SpecialPolicy::Trusted(trust.clone());
-    let spans = pipeline.spans(text.as_bytes(), &options(policy.clone())).unwrap();
-    let reference = pipeline.encode_reference(&text, &policy, &mut ()).unwrap();
-    let placed: Vec<_> =
-        spans.tokens.iter().map(|t| (t.id, t.original.0 as u32, t.original.1 as u32)).collect();
-    let naive: Vec<_> = reference.iter().map(|t| (t.id, t.start, t.end)).collect();
-    assert_eq!(placed, naive, "{name}: {marked:?}");
-    let alone: Vec<u32> = placed.iter().map(|t| t.0).collect();
-    assert_eq!(ids(pipeline, &text, policy), alone, "{name}: {marked:?}");
-    let unknown = unknown_token(&pipeline.spec().model, pipeline.vocab());
-    for &(id, start, end) in &placed {
-        if pipeline.added_tokens().is_control(id) && unknown != Some(id) {
-            // White space that a token takes with it need not be trusted.
-            let (start, end) = (start as usize, end as usize);
-            let kept = text[start..end].trim();
-            let start = start + text[start..end].find(kept).unwrap();
-            assert!(trust.covers(start, start + kept.len()), "{name}: {id} in {marked:?}");
-        }
+    for also in [vec![], vec![3, 5, 7]] {
+        check_trust(name, pipeline, &text, &trust.clone().with_control(also));
     }
     // Nothing trusted is plain text; all trusted is parsing.
     let whole = Trust::new([(0, text.len())]).unwrap();
@@ -137,6 +124,29 @@ fn check(name: &str, pipeline: &Pipeline, marked: &[(String, bool)]) {
         ids(pipeline, &text, SpecialPolicy::Text),
         "{name}: {text:?}"
     );
+}
+
+fn check_trust(name: &str, pipeline: &Pipeline, text: &str, trust: &Trust) {
+    let policy = SpecialPolicy::Trusted(trust.clone());
+    let spans = pipeline.spans(text.as_bytes(), &options(policy.clone())).unwrap();
+    let reference = pipeline.encode_reference(text, &policy, &mut ()).unwrap();
+    let placed: Vec<_> =
+        spans.tokens.iter().map(|t| (t.id, t.original.0 as u32, t.original.1 as u32)).collect();
+    let naive: Vec<_> = reference.iter().map(|t| (t.id, t.start, t.end)).collect();
+    assert_eq!(placed, naive, "{name}: {text:?} {trust:?}");
+    let alone: Vec<u32> = placed.iter().map(|t| t.0).collect();
+    assert_eq!(ids(pipeline, text, policy), alone, "{name}: {text:?} {trust:?}");
+    let unknown = unknown_token(&pipeline.spec().model, pipeline.vocab());
+    for &(id, start, end) in &placed {
+        let guarded = trust.control().contains(&id);
+        if (guarded || pipeline.added_tokens().is_control(id)) && unknown != Some(id) {
+            // White space that a token takes with it need not be trusted.
+            let (start, end) = (start as usize, end as usize);
+            let kept = text[start..end].trim();
+            let start = start + text[start..end].find(kept).unwrap();
+            assert!(trust.covers(start, start + kept.len()), "{name}: {id} in {text:?} {trust:?}");
+        }
+    }
 }
 
 fn parts() -> impl Strategy<Value = Vec<(String, bool)>> {
@@ -199,7 +209,13 @@ fn real_artifacts() {
             vec![(control, true), (" hi ", false), (control, false), (control, true)],
             vec![("ab", false), (head, true), (tail, false), ("cd", true)],
             vec![(head, false), (tail, true), (control, false)],
-            vec![("naïve ", false), (control, true), ("\n", true), ("🐈 ", false), (control, false)],
+            vec![
+                ("naïve ", false),
+                (control, true),
+                ("\n", true),
+                ("🐈 ", false),
+                (control, false),
+            ],
         ] {
             let marked: Vec<(String, bool)> =
                 marked.into_iter().map(|(text, trusted)| (text.to_owned(), trusted)).collect();

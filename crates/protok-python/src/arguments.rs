@@ -1,7 +1,5 @@
 //! What Python passes, as the engine wants it.
 
-use std::collections::BTreeMap;
-
 use protok_core::added_tokens::SpecialPolicy;
 use protok_core::decode::{DecodeOptions, Errors, Unknown};
 use protok_core::formats::Wrapper;
@@ -217,7 +215,9 @@ pub fn policy_to_python(policy: &SpecialPolicy, pipeline: &Pipeline) -> PolicyNa
         SpecialPolicy::Text => PolicyName::Name("text"),
         SpecialPolicy::Parse => PolicyName::Name("parse"),
         SpecialPolicy::Trusted(trust) => {
-            PolicyName::Trusted([("trusted", trust.spans().to_vec())].into_iter().collect())
+            let mut control: Vec<u32> = trust.control().iter().copied().collect();
+            control.sort_unstable();
+            PolicyName::Trusted(TrustedName { trusted: trust.spans().to_vec(), control })
         }
         SpecialPolicy::Named(ids) => {
             let mut ids: Vec<u32> = ids.iter().copied().collect();
@@ -233,8 +233,14 @@ pub fn policy_to_python(policy: &SpecialPolicy, pipeline: &Pipeline) -> PolicyNa
 pub enum PolicyName {
     Name(&'static str),
     Tokens(Vec<String>),
-    /// Stretches in bytes, under the name `trusted`.
-    Trusted(BTreeMap<&'static str, Vec<(usize, usize)>>),
+    Trusted(TrustedName),
+}
+
+/// Trusted stretches in bytes, and what counts as a control token besides.
+#[derive(IntoPyObject)]
+pub struct TrustedName {
+    trusted: Vec<(usize, usize)>,
+    control: Vec<u32>,
 }
 
 /// The options of a decode call.

@@ -107,7 +107,8 @@ fn choice(data: &Bound<'_, PyAny>) -> PyResult<Choice> {
 fn special(pipeline: &Pipeline, data: &Bound<'_, PyAny>) -> PyResult<SpecialPolicy> {
     let Ok(data) = data.cast::<PyDict>() else { return policy(pipeline, data) };
     let spans: Vec<(usize, usize)> = field(data, "trusted")?.extract()?;
-    Ok(SpecialPolicy::Trusted(Trust::new(spans).or_raise()?))
+    let control: Vec<u32> = field(data, "control")?.extract()?;
+    Ok(SpecialPolicy::Trusted(Trust::new(spans).or_raise()?.with_control(control)))
 }
 
 fn field<'py>(data: &Bound<'py, PyDict>, name: &str) -> PyResult<Bound<'py, PyAny>> {

@@ -94,7 +94,11 @@ impl Tokenizer {
     }
 }
 
-pub(crate) fn detach_if<T: Send>(py: Python<'_>, bytes: usize, work: impl FnOnce() -> T + Send) -> T {
+pub(crate) fn detach_if<T: Send>(
+    py: Python<'_>,
+    bytes: usize,
+    work: impl FnOnce() -> T + Send,
+) -> T {
     if bytes < DETACH { work() } else { py.detach(work) }
 }
 

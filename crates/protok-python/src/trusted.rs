@@ -18,16 +18,18 @@ use crate::tokenizer::{Tokenizer, detach_if};
 /// A control token is read where all of it lies in one trusted stretch; stretches that touch are
 /// one. Everywhere else its spelling is the text it is. Other added tokens match as always, and
 /// the text is never cut where trust begins or ends. The tokenizer's own template is not added.
+/// `control` names added tokens, by id, that count as control tokens in this text besides.
 #[pyfunction]
-#[pyo3(signature = (tok, text, trusted))]
+#[pyo3(signature = (tok, text, trusted, control=Vec::new()))]
 pub fn encode_trusted(
     py: Python<'_>,
     tok: &Bound<'_, Tokenizer>,
     text: &Bound<'_, PyAny>,
     trusted: Vec<(usize, usize)>,
+    control: Vec<u32>,
 ) -> PyResult<Encoding> {
     let text = Text::from_python(text)?;
-    let trust = Trust::new(in_bytes(text.as_str(), trusted)?).or_raise()?;
+    let trust = Trust::new(in_bytes(text.as_str(), trusted)?).or_raise()?.with_control(control);
     let special = SpecialPolicy::Trusted(trust);
     let options = EncodeOptions { add_special_tokens: false, special, ..EncodeOptions::default() };
     let pipeline = tok.get().pipeline();

@@ -11,9 +11,10 @@
 
 from __future__ import annotations
 
+from protok.chat.audit import Finding
 from protok.chat.conversation import Trust
 from protok.chat.inputs import Field
 from protok.chat.limits import Limits
 from protok.chat.result import Chat, Piece
 
-__all__ = ["Chat", "Field", "Limits", "Piece", "Trust"]
+__all__ = ["Chat", "Field", "Finding", "Limits", "Piece", "Trust"]

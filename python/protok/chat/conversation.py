@@ -27,6 +27,7 @@ Trust: TypeAlias = Literal["assistant", "all"] | int | Callable[[Field], bool] |
 Arguments: TypeAlias = Literal["either", "as_given"]
 
 # A character that nobody writes stands where the last message is to go on.
+MOST_NAME = 60
 CONTINUE = "\uf8ff"
 REASONING = ("reasoning_content", "thinking", "reasoning")
 
@@ -122,6 +123,7 @@ def chat(
                 inputs, rendered = attempt("text")
             except TemplateError:
                 inputs, rendered = attempt("object")
+    control = [] if template is None else _written(tok, source, compiled.strings)
     text = rendered.text
     if final is not None:
         text = _cut(text, inputs, final)
@@ -129,7 +131,8 @@ def chat(
         tok=tok,
         text=text,
         inputs=inputs,
-        encoding=encode(tok, text, inputs, trust, len(messages)),
+        control=control,
+        encoding=encode(tok, text, inputs, trust, len(messages), control=control),
         again=again,
         told_time=rendered.told_time,
         template=source,
@@ -151,15 +154,37 @@ def choose(
     if "{" in template:
         return template
     have = ", ".join(named) or "none"
+    shown = template if len(template) <= MOST_NAME else template[:MOST_NAME] + "…"
     raise InputError(
-        what=f"The tokenizer has no chat template {template!r}.",
+        what=f"The tokenizer has no chat template {shown!r}.",
         hint=f"It has: {have}. Pass template=, a name or the text of one.",
-        value=template,
+        value=shown,
     )
 
 
+def _written(tok: _core.Tokenizer, source: str, strings: Sequence[str]) -> list[int]:
+    """Return the added tokens that a template writes as marks, if it did not come with them."""
+    if source in tok.chat_templates.values():
+        return []  # then they are control tokens of the tokenizer
+    whole = "\0".join(strings)
+    return [
+        token.id
+        for token in tok.added_tokens
+        if not token.special
+        and token.content in whole
+        and len(token.content) > 1
+        and any(not (c.isalnum() or c.isspace()) for c in token.content)
+    ]
+
+
 def encode(
-    tok: _core.Tokenizer, text: Marked, inputs: Inputs, trust: Trust, count: int
+    tok: _core.Tokenizer,
+    text: Marked,
+    inputs: Inputs,
+    trust: Trust,
+    count: int,
+    *,
+    control: Sequence[int] = (),
 ) -> _core.Encoding:
     """Encode a rendered text; what is trusted may spell control tokens."""
     if trust == "all":
@@ -167,7 +192,7 @@ def encode(
     else:
         trusted = _predicate(trust, count)
         spans = list(trusted_spans(text, inputs, trusted))
-    return _core.encode_trusted(tok, str.__str__(text), spans)
+    return _core.encode_trusted(tok, str.__str__(text), spans, control)
 
 
 def trusted_spans(

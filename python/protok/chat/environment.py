@@ -7,7 +7,7 @@ budget of its own, so threads share nothing that changes.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
@@ -174,10 +174,11 @@ class Environment(ImmutableSandboxedEnvironment):
         self.budget.text(len(text))
         return text
 
-    @staticmethod
-    def concat(parts: Any) -> Marked:  # type: ignore[override]
+    def concat(self, parts: Iterable[str]) -> Marked:  # type: ignore[override]
         """Join what was printed."""
-        return concat(parts)
+        texts = list(parts)
+        self.budget.text(sum(map(len, texts)), len(texts))
+        return concat(texts)
 
     def join(self, parts: tuple[Any, ...]) -> str:
         """Evaluate ``a ~ b``."""
@@ -203,6 +204,8 @@ class Environment(ImmutableSandboxedEnvironment):
 
     def cut(self, value: Any, start: Any, stop: Any, step: Any) -> Any:
         """Evaluate ``value[start:stop:step]``."""
+        if isinstance(value, str):
+            self.budget.weigh(value)
         result = value[start:stop:step]
         if isinstance(result, str):
             self.budget.text(len(result), len(runs_of(result)))
@@ -336,6 +339,8 @@ class Environment(ImmutableSandboxedEnvironment):
     def _unsafe(self, obj: Any, name: str) -> Any:
         if isinstance(obj, Undefined) or not hasattr(obj, name):
             return self.undefined(obj=_plain(obj), name=name)
+        if name.startswith("_"):
+            raise SecurityError(f"access to attribute {name!r} of {_kind(obj)!r} object is unsafe.")
         return self.undefined(
             f"access to attribute {name!r} of {_kind(obj)!r} object is unsafe.",
             name=name,
@@ -388,6 +393,7 @@ class Method:
             return result if isinstance(owner, dict) else environment.paid(result)
         if self._name in {"format", "format_map"}:
             return self._format(args, kwargs)
+        environment.budget.turn(len(runs_of(owner)) // 4)
         price = STRING_METHODS[self._name]
         price(environment.budget, owner, *args, **kwargs)
         text = owner if isinstance(owner, Markup) else mark(owner, runs_of(owner))

@@ -12,6 +12,8 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+from protok.chat.provenance import runs_of
+
 __all__ = ["Budget", "Limits", "SpentError"]
 
 CHECK_EVERY = 256
@@ -51,11 +53,11 @@ class Limits:
     ...     tok.chat(hello, template=forever, limits=protok.chat.Limits(steps=1000))
     ... except protok.TemplateError as error:
     ...     print(error.what)
-    The template takes more than 1640 steps.
+    The template takes more than 3816 steps.
     """
 
-    steps: int = 300_000
-    seconds: float = 0.6
+    steps: int = 200_000
+    seconds: float = 0.4
     bytes: int = 48 << 20
     characters: int = 1 << 20
     source: int = 1 << 18
@@ -104,7 +106,7 @@ class Budget:
         if length > self._limits.characters:
             raise SpentError(f"makes a text of more than {self._limits.characters} characters")
         self.room(64 + 2 * length + 72 * runs)
-        self.turn(1 + length // CHARACTERS_A_STEP)
+        self.turn(1 + length // CHARACTERS_A_STEP + runs // 2)
 
     def room(self, size: int) -> None:
         """Pay for memory before it is taken."""
@@ -123,7 +125,7 @@ class Budget:
         if kind is bool or kind is int or value is None:
             return value
         if isinstance(value, str):
-            self.turn(1 + len(value) // CHARACTERS_A_STEP)
+            self.turn(1 + len(value) // CHARACTERS_A_STEP + len(runs_of(value)) // 4)
         elif isinstance(value, (list, tuple, dict)):
             self.turn(1 + self.tree(value) // CHARACTERS_A_STEP)
         return value

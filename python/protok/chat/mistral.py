@@ -51,10 +51,14 @@ def rules(tok: _core.Tokenizer, template: str | None) -> str | None:
                 value=template,
             )
         return None
-    if tok.chat_templates:
-        return None
     marks = {token.content for token in tok.control_tokens}
-    return "v3" if {"[INST]", "[/INST]", "[AVAILABLE_TOOLS]", "[TOOL_RESULTS]"} <= marks else None
+    if not tok.chat_templates and {"[INST]", "[/INST]"} <= marks:
+        # The files of several versions hold the same tokens.
+        raise InputError(
+            what="The tokenizer has no chat template, but the control tokens of Mistral's rules.",
+            hint='Say which version the model was trained with: template="mistral:v3".',
+        )
+    return None
 
 
 class Segments:

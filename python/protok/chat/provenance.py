@@ -67,7 +67,11 @@ class Marked(str):
 
     def __mul__(self, count: SupportsIndex) -> str:
         text = str.__mul__(self, count)
-        return mark(text, self._runs * (len(text) // len(self)) if text else ())
+        if not text:
+            return mark(text, ())
+        if len(self._runs) == 1 and self._runs[0][2] < 0:
+            return mark(text, ((len(text), self._runs[0][1], -1),))
+        return mark(text, self._runs * (len(text) // len(self)))
 
     __rmul__ = __mul__
 
@@ -93,8 +97,8 @@ class Marked(str):
         runs: list[Run] = []
         for place, part in enumerate(parts):
             if place and self:
-                runs.extend(self._runs)
-            runs.extend(runs_of(part))
+                _extend(runs, self._runs)
+            _extend(runs, runs_of(part))
         return mark(text, tuple(runs))
 
     def strip(self, chars: str | None = None) -> str:
@@ -120,15 +124,15 @@ class Marked(str):
         return list(self._placed(str.rsplit(self, sep, maxsplit)))
 
     def splitlines(self, keepends: bool = False) -> list[str]:  # type: ignore[override]  # noqa: FBT001, FBT002
-        lines, start = [], 0
+        spans, start = [], 0
         for whole, line in zip(
             str.splitlines(self, keepends=True),
             str.splitlines(self, keepends=keepends),
             strict=True,
         ):
-            lines.append(self._cut(start, start + len(line)))
+            spans.append((start, start + len(line)))
             start += len(whole)
-        return lines  # type: ignore[return-value]
+        return list(self._cuts(spans))
 
     def partition(self, sep: str) -> tuple[str, str, str]:  # type: ignore[override]
         head, middle, _ = str.partition(self, sep)
@@ -144,26 +148,35 @@ class Marked(str):
 
     def _placed(self, parts: list[str]) -> Iterator[Marked]:
         """Find parts that stand in the text one after the other."""
-        at = 0
+        spans, at = [], 0
         for part in parts:
             at = str.find(self, part, at)
-            yield self._cut(at, at + len(part))
+            spans.append((at, at + len(part)))
             at += len(part)
+        return self._cuts(spans)
+
+    def _cuts(self, spans: list[tuple[int, int]]) -> Iterator[Marked]:
+        text = str.__str__(self)
+        for (start, end), runs in zip(spans, _slices(self._runs, spans), strict=True):
+            yield mark(text[start:end], runs)
 
     def replace(self, old: str, new: str, count: SupportsIndex = -1, /) -> str:  # type: ignore[override]
         text = str.replace(self, old, new, count)
         if not old:
             return text
-        runs: list[Run] = []
-        left, at = count.__index__(), 0
+        spans, left, at = [], count.__index__(), 0
         while left:
             found = str.find(self, old, at)
             if found < 0:
                 break
-            runs.extend(_sliced(self._runs, at, found))
-            runs.extend(runs_of(new))
+            spans.append((at, found))
             at, left = found + len(old), left - 1
-        runs.extend(_sliced(self._runs, at, len(self)))
+        spans.append((at, len(self)))
+        runs: list[Run] = []
+        for place, kept in enumerate(_slices(self._runs, spans)):
+            if place:
+                _extend(runs, runs_of(new))
+            _extend(runs, kept)
         return mark(text, tuple(runs))
 
     def lower(self) -> str:
@@ -224,8 +237,19 @@ def concat(parts: Iterable[str]) -> Marked:
     parts = list(parts)
     runs: list[Run] = []
     for part in parts:
-        runs.extend(runs_of(part))
+        _extend(runs, runs_of(part))
     return mark("".join(parts), tuple(runs))
+
+
+def _extend(runs: list[Run], more: Runs) -> None:
+    """Append runs; two of one source, whose places nobody can tell, are one."""
+    if runs and more:
+        (before, source, at), (after, other, next_at) = runs[-1], more[0]
+        if source == other and at < 0 and next_at < 0:
+            runs[-1] = (before + after, source, -1)
+            runs.extend(more[1:])
+            return
+    runs.extend(more)
 
 
 def _joined(left: Runs, right: Runs) -> Runs:
@@ -234,6 +258,29 @@ def _joined(left: Runs, right: Runs) -> Runs:
         if source == other and (at < 0 and next_at < 0 or 0 <= at == next_at - before):
             return (*left[:-1], (before + after, source, at), *right[1:])
     return left + right
+
+
+def _slices(runs: Runs, spans: list[tuple[int, int]]) -> Iterator[Runs]:
+    """Cut runs at rising spans, going through them once."""
+    if len(runs) == 1:
+        for start, stop in spans:
+            yield _sliced(runs, start, stop)
+        return
+    place, here = 0, 0
+    for start, stop in spans:
+        while place < len(runs) and here + runs[place][0] <= start:
+            here += runs[place][0]
+            place += 1
+        found: list[Run] = []
+        at_run, at_text = place, here
+        while at_run < len(runs) and at_text < stop:
+            length, source, at = runs[at_run]
+            first, last = max(start, at_text), min(stop, at_text + length)
+            if first < last:
+                found.append((last - first, source, at + first - at_text if at >= 0 else -1))
+            at_text += length
+            at_run += 1
+        yield tuple(found)
 
 
 def _sliced(runs: Runs, start: int, stop: int) -> Runs:

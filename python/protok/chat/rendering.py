@@ -8,7 +8,7 @@ from functools import lru_cache
 from types import CodeType, TracebackType
 from typing import Any, NamedTuple
 
-from jinja2 import Template
+from jinja2 import Template, nodes
 from jinja2.exceptions import TemplateSyntaxError
 
 from protok.chat.environment import Environment, Refusal, environment
@@ -25,11 +25,11 @@ FILE = "<template>"
 
 
 class Compiled(NamedTuple):
-    """A template as code, with its constants and the names that it reads but never sets."""
+    """A template as code, with its constants, and all text in it that is constant."""
 
     code: CodeType
     literals: tuple[Marked, ...]
-    reads: frozenset[str]
+    strings: tuple[str, ...]
 
 
 class Rendered(NamedTuple):
@@ -42,14 +42,12 @@ class Rendered(NamedTuple):
 @lru_cache(maxsize=MOST_TEMPLATES)
 def compile_template(source: str, limits: Limits) -> Compiled:
     """Compile a template; the same text with the same limits is compiled once."""
-    from jinja2.meta import find_undeclared_variables  # noqa: PLC0415
-
     fresh = environment().renewed(limits)
     try:
         if len(source) > limits.source:
             raise SpentError(f"has more than {limits.source} characters")
         tree = fresh._parse(source, None, None)  # noqa: SLF001  (the sandbox's own steps)
-        reads = frozenset(find_undeclared_variables(tree))
+        strings = tuple(_strings(tree))
         spend_in_loops(tree)
         fresh.literals = []
         written = fresh._generate(tree, None, None)  # noqa: SLF001
@@ -63,7 +61,15 @@ def compile_template(source: str, limits: Limits) -> Compiled:
         ) from error
     except (SpentError, RecursionError, MemoryError, OverflowError, SyntaxError, ValueError) as error:
         raise _unusable(error) from error
-    return Compiled(code, tuple(fresh.literals), reads)
+    return Compiled(code, tuple(fresh.literals), strings)
+
+
+def _strings(tree: nodes.Template) -> Iterator[str]:
+    for data in tree.find_all(nodes.TemplateData):
+        yield data.data
+    for constant in tree.find_all(nodes.Const):
+        if isinstance(constant.value, str):
+            yield constant.value
 
 
 def _unusable(error: BaseException) -> TemplateError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -72,6 +72,8 @@ class Chat:
         The table of fields.
     encoding
         The ids with their places in the text.
+    control
+        Control tokens of the template besides those of the tokenizer.
     again
         Renders other messages with the same options.
     told_time
@@ -98,6 +100,7 @@ class Chat:
         text: Marked,
         inputs: Inputs,
         encoding: _core.Encoding,
+        control: Sequence[int] = (),
         again: Callable[..., Chat],
         told_time: bool,
         template: str | None,
@@ -109,6 +112,7 @@ class Chat:
         self._again = again
         self._template = template
         self._options = options
+        self._more_control = control
         self.encoding = encoding
         """The ids as an :class:`~protok.Encoding` of the rendered text."""
         self.told_time = told_time
@@ -233,7 +237,7 @@ class Chat:
 
     @cached_property
     def _control(self) -> list[bool]:
-        ids = {token.id for token in self._tok.control_tokens}
+        ids = {token.id for token in self._tok.control_tokens} | {*self._more_control}
         return [id in ids for id in self.encoding.tolist()]
 
     @property

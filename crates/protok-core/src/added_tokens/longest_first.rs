@@ -48,8 +48,7 @@ impl LongestFirst {
             .find_overlapping_iter(text)
             .map(|found| (found.start(), found.end(), self.tokens[found.pattern().as_usize()]))
             .filter(|&(start, end, index)| {
-                let asks = matches!(policy, SpecialPolicy::Trusted(_));
-                !asks || !added.is_control(added.tokens[index].id) || admits(start, end)
+                !added.is_guarded(added.tokens[index].id, policy) || admits(start, end)
             })
             .collect();
         found.sort_unstable_by_key(|&(start, end, token)| {

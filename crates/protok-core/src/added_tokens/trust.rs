@@ -6,9 +6,9 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{AddedTokens, Phase, Search};
+use super::{AddedTokens, Phase, Search, SpecialPolicy};
 use crate::error::{Error, Result};
 use crate::spec::AddedToken;
 
@@ -16,6 +16,7 @@ use crate::spec::AddedToken;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Trust {
     spans: Arc<[(usize, usize)]>,
+    control: Arc<FxHashSet<u32>>,
 }
 
 impl Trust {
@@ -41,7 +42,20 @@ impl Trust {
                 _ => joined.push((start, end)),
             }
         }
-        Ok(Self { spans: joined.into() })
+        Ok(Self { spans: joined.into(), control: Arc::default() })
+    }
+
+    /// With added tokens that count as control tokens here, beside those of the tokenizer: a
+    /// template that did not come with it may write others.
+    #[must_use]
+    pub fn with_control(self, ids: impl IntoIterator<Item = u32>) -> Self {
+        Self { control: Arc::new(ids.into_iter().collect()), ..self }
+    }
+
+    /// The tokens that count as control tokens beside those of the tokenizer.
+    #[must_use]
+    pub fn control(&self) -> &FxHashSet<u32> {
+        &self.control
     }
 
     /// The stretches.
@@ -58,7 +72,7 @@ impl Trust {
     }
 }
 
-/// For each pattern that is a control token, the others that its text starts with, longest first,
+/// For each pattern, the others that its text starts with, longest first,
 /// each with its length: what else can stand where it is refused.
 pub(super) type Shorter = FxHashMap<usize, Vec<(usize, usize)>>;
 
@@ -78,7 +92,8 @@ impl AddedTokens {
     pub(crate) fn forms(&self, phase: Phase) -> Vec<(String, AddedToken)> {
         let search = self.searches(phase).all.as_ref();
         let tokens = search.map_or(&[][..], |search| &search.tokens);
-        let form = |&index: &usize| (self.form(index, phase).to_owned(), self.tokens[index].clone());
+        let form =
+            |&index: &usize| (self.form(index, phase).to_owned(), self.tokens[index].clone());
         tokens.iter().map(form).collect()
     }
 
@@ -88,17 +103,27 @@ impl AddedTokens {
         search.is_some_and(|search| search.longest_first.is_some())
     }
 
+    /// Whether a token counts only where its text is trusted.
+    pub(crate) fn is_guarded(&self, id: u32, policy: &SpecialPolicy) -> bool {
+        match policy {
+            SpecialPolicy::Trusted(trust) => self.is_control(id) || trust.control.contains(&id),
+            _ => false,
+        }
+    }
+
     /// The match that counts where the search found `pattern` in bytes `start..end`: it, or the
     /// longest other one there that is admitted.
     pub(super) fn admitted(
         &self,
         search: &Search,
         phase: Phase,
+        policy: &SpecialPolicy,
         (pattern, start, end): (usize, usize, usize),
         admits: &dyn Fn(usize, usize) -> bool,
     ) -> Option<(usize, usize)> {
         let counts = |pattern: usize, end: usize| {
-            !self.is_control(self.tokens[search.tokens[pattern]].id) || admits(start, end)
+            let id = self.tokens[search.tokens[pattern]].id;
+            !self.is_guarded(id, policy) || admits(start, end)
         };
         if counts(pattern, end) {
             return Some((pattern, end));
@@ -118,9 +143,6 @@ impl AddedTokens {
         }
         let mut shorter = Shorter::default();
         for pattern in 0..search.tokens.len() {
-            if !self.is_control(self.tokens[search.tokens[pattern]].id) {
-                continue;
-            }
             let text = form(pattern);
             let heads = (1..=text.len()).rev().filter_map(|end| text.get(..end));
             let others: Vec<(usize, usize)> = heads

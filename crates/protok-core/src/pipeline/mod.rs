@@ -12,8 +12,8 @@ pub mod encode;
 pub mod input;
 pub mod reference;
 pub mod spans;
-mod trusted;
 pub mod truncate;
+mod trusted;
 
 use std::sync::Mutex;
 

@@ -80,7 +80,7 @@ impl Pipeline {
         while at < text.len() {
             let standing = forms.iter().filter(|(form, token)| {
                 text[at..].starts_with(form.as_str())
-                    && (!self.added.is_control(token.id) || admits(at, at + form.len()))
+                    && (!self.added.is_guarded(token.id, &policy) || admits(at, at + form.len()))
             });
             // Of tokens that are spelled the same the first counts.
             let longest = standing.rev().max_by_key(|(form, _)| form.len());
