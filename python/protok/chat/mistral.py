@@ -51,8 +51,9 @@ def rules(tok: _core.Tokenizer, template: str | None) -> str | None:
                 value=template,
             )
         return None
-    marks = {token.content for token in tok.control_tokens}
-    if not tok.chat_templates and {"[INST]", "[/INST]"} <= marks:
+    if tok.chat_templates:
+        return None
+    if {"[INST]", "[/INST]"} <= {token.content for token in tok.control_tokens}:
         # The files of several versions hold the same tokens.
         raise InputError(
             what="The tokenizer has no chat template, but the control tokens of Mistral's rules.",
