@@ -98,7 +98,7 @@ PAIRS = [
 # Halves around every field, and every operation that could lose or fake a mark.
 OWN_TEMPLATE = (
     "[CLS]{% for m in messages %}[SEP]{{ m.role }}{{ m['content'] | string | trim }}"
-    "[{{ m.role ~ '' }}]{% set x %}{{ m.content }}{% endset %}{{ x | replace('a', '[SEP]') }}"
+    "[{{ m.role ~ '' }}]{% set x %}{{ m.content }}{% endset %}{{ x | replace('zz', '[SEP]') }}"
     "{{ '<' ~ m.content ~ '>' }}{{ '{}[MASK]{}'.format(m.content, '[SEP]') }}"
     "{{ '%s[SEP]' % m.content | upper }}{{ ['[', m.role, ']'] | join }}{% endfor %}"
     "{{ tools | tojson }}{{ messages | tojson }}"
@@ -240,7 +240,9 @@ class Checker:
         # The unknown token stands for text, whoever wrote it.
         self.unknown = self.tok.vocab.get(roles["unk"]) if "unk" in roles else None
 
-    def control(self, ids: list[int], known: set[int]) -> list[int]:
+    def control(self, encoding: Encoding, known: set[int]) -> list[int]:
+        """Return the places of control tokens; the unknown token stands for any text."""
+        ids = encoding.tolist()
         return [at for at, id in enumerate(ids) if id in known and id != self.unknown]
 
     def check(self, seed: int, tally: Tally) -> None:
@@ -263,14 +265,15 @@ class Checker:
             return
         tally.counts["checked"] += 1
         known = self.tokens | {*chat._more_control}
-        for at in self.control(ids, known):
+        for at in self.control(chat.encoding, known):
             tally.counts["control"] += 1
             assert self.inside(chat.encoding, at, text, covered), (
                 f"{chat.tokens[at]!r} at token {at} is forged: {where}"
             )
         parsed = self.tok.encode(text, add_special_tokens=False, special="parse", offsets=True)
-        spelled = self.control(parsed.tolist(), known)
-        if all(self.inside(parsed, at, text, covered) for at in spelled):
+        spelled = self.control(parsed, known)
+        unknown = self.special.get("unk_token")
+        if (unknown is None or unknown not in text) and all(self.inside(parsed, at, text, covered) for at in spelled):
             tally.counts["ordinary"] += 1
             assert ids == parsed.tolist(), where
         else:
@@ -314,12 +317,11 @@ class Checker:
             assert "".join(decoded.split()) == "".join(text.split()), where
         else:
             # What is left of ordinary letters must be there, in order.
-            plain = unicodedata.normalize("NFKD", text)
-            assert letters(decoded) == letters(plain) or self.unknown in ids, where
+            assert letters(decoded) == letters(text) or self.unknown in ids, where
 
 
 def letters(text: str) -> list[str]:
-    return [c for c in text.lower() if "a" <= c <= "z"]
+    return [c for c in unicodedata.normalize("NFKD", text).lower() if "a" <= c <= "z"]
 
 
 def attempt(function: Callable[[], Any]) -> Any:

@@ -126,7 +126,7 @@ def chat(
     control = [] if template is None else _written(tok, source, compiled.strings)
     text = rendered.text
     if final is not None:
-        text = _cut(text, inputs, final)
+        text = cut(text, inputs, final)
     return Chat(
         tok=tok,
         text=text,
@@ -289,7 +289,7 @@ def _final_field(
     )
 
 
-def _cut(text: Marked, inputs: Inputs, final: str) -> Marked:
+def cut(text: Marked, inputs: Inputs, final: str) -> Marked:
     """Cut the text where the last message ends, by the place of the character put there."""
     here, found = 0, None
     for length, marked, at in runs_of(text):

@@ -68,7 +68,7 @@ class Limits:
         return Limits(
             steps=self.steps + 128 * size,
             seconds=self.seconds + size * 2e-5,
-            bytes=self.bytes + 1024 * size,
+            bytes=self.bytes + 1024 * size + size * size // 256,
             characters=self.characters + 16 * size,
             source=self.source,
             tokens=self.tokens,
@@ -105,7 +105,7 @@ class Budget:
         """Pay for a text before it is made."""
         if length > self._limits.characters:
             raise SpentError(f"makes a text of more than {self._limits.characters} characters")
-        self.room(64 + 2 * length + 72 * runs)
+        self.room(64 + 2 * length + 16 * runs)
         self.turn(1 + length // CHARACTERS_A_STEP + runs // 2)
 
     def room(self, size: int) -> None:
