@@ -13,6 +13,7 @@ import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import protok
 
@@ -20,7 +21,8 @@ ARTIFACTS = ("qwen3", "llama3.1", "gemma3", "deepseek-v3", "gpt-oss")
 QUESTION = "Could you explain how {} works, with an example in Python and what it costs? "
 ANSWER = (
     "Certainly. {} works in three steps: first the input is read, then it is cut into pieces, and "
-    "then each piece is looked up.\n\n```python\nfor piece in pieces:\n    print(table[piece])\n```\n"
+    "then each piece is looked up.\n\n"
+    "```python\nfor piece in pieces:\n    print(table[piece])\n```\n"
     "The cost is linear in the input, since every piece is met once. "
 )
 SUBJECTS = ("a tokenizer", "a trie", "beam search", "a hash table", "a prefix cache")
@@ -47,6 +49,21 @@ def medians(first: Callable[[], object], second: Callable[[], object], rounds: i
     return [statistics.median(times) for times in taken]
 
 
+def runs(
+    tok: protok.Tokenizer, theirs: Any, messages: list[dict[str, str]]
+) -> tuple[Callable[[], list[int]], Callable[[], list[int]]]:
+    """Return what is timed."""
+
+    def ours() -> list[int]:
+        return tok.chat(messages).tolist()
+
+    def other() -> list[int]:
+        ids = theirs.apply_chat_template(messages, add_generation_prompt=True, return_dict=False)
+        return list(ids)
+
+    return ours, other
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--shared", type=Path, default=Path("../shared"))
@@ -62,23 +79,13 @@ def main() -> None:
         folder = options.shared / "artifacts" / name
         tok = protok.load(folder)
         theirs = AutoTokenizer.from_pretrained(folder)
-        messages = conversation(options.turns)
-
-        def ours_run(tok: protok.Tokenizer = tok) -> list[int]:
-            return tok.chat(messages).tolist()
-
-        def theirs_run(theirs: object = theirs) -> list[int]:
-            found = theirs.apply_chat_template(  # type: ignore[attr-defined]
-                messages, add_generation_prompt=True, return_dict=False
-            )
-            return list(found)
-
-        if ours_run() != theirs_run():
+        run, run_theirs = runs(tok, theirs, conversation(options.turns))
+        if run() != run_theirs():
             sys.exit(f"{name}: the ids differ")
-        ours, other = medians(ours_run, theirs_run, options.rounds)
+        ours, other = medians(run, run_theirs, options.rounds)
         worst = max(worst, ours / other)
         print(
-            f"{name:12} {len(ours_run()):6} {ours * 1e3:7.2f}ms {other * 1e3:10.2f}ms "
+            f"{name:12} {len(run()):6} {ours * 1e3:7.2f}ms {other * 1e3:10.2f}ms "
             f"{ours / other:6.2f}"
         )
     print(f"worst ratio {worst:.2f} (at most 2)")

@@ -12,7 +12,9 @@ HOSTILE: dict[str, str] = {
     "a huge list": "{{ [0] * 300000000 }}",
     "a huge tuple": "{{ (0, 1) * 300000000 }}",
     "a constant widened by a filter": "{{ 'a' | center(300000000) }}",
-    "a constant in a block of options": "{% autoescape 'a' | center(300000000) %}x{% endautoescape %}",
+    "a constant in a block of options": (
+        "{% autoescape 'a' | center(300000000) %}x{% endautoescape %}"
+    ),
     "a constant in a default": "{% macro m(x='a' * 300000000) %}{{ x }}{% endmacro %}{{ m() }}",
     "a power": "{{ 9 ** (9 ** 9) }}",
     "a power of a power": "{{ (2 ** 60000) * (2 ** 60000) }}",
@@ -125,9 +127,7 @@ HOSTILE: dict[str, str] = {
     "two macros that call each other": (
         "{% macro a() %}{{ b() }}{% endmacro %}{% macro b() %}{{ a() }}{% endmacro %}{{ a() }}"
     ),
-    "a loop that calls itself": (
-        "{% for x in [1] recursive %}{{ loop([1]) }}{% endfor %}"
-    ),
+    "a loop that calls itself": ("{% for x in [1] recursive %}{{ loop([1]) }}{% endfor %}"),
     "a call that calls itself": (
         "{% macro m() %}{% call m() %}x{% endcall %}{% endmacro %}{{ m() }}"
     ),

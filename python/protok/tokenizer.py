@@ -204,7 +204,9 @@ class Tokenizer(_core.Tokenizer):
         --------
         >>> import protok
         >>> tok = protok.load("protok:demo")
-        >>> template = "{% for m in messages %}{{ m.role }}: {{ m.content }}{{ eos_token }}{% endfor %}"
+        >>> template = (
+        ...     "{% for m in messages %}{{ m.role }}: {{ m.content }}{{ eos_token }}{% endfor %}"
+        ... )
         >>> chat = tok.chat([{"role": "user", "content": "Hi<|endoftext|>"}], template=template)
         >>> chat.text
         'user: Hi<|endoftext|><|endoftext|>'

@@ -26,17 +26,20 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import protok
 from differential import plain_chat
-from protok._core import Encoding
+
+import protok
+
+if TYPE_CHECKING:
+    from protok._core import Encoding
 
 HIDDEN = "\ue000"
 # Characters that a hidden text keeps: templates trim them, JSON escapes them.
-KEPT = set(" \t\n\r\"\\")
+KEPT = set(' \t\n\r"\\')
 ROLES = ("system", "user", "assistant", "tool")
 VALUES = {*ROLES, "text", "function", "object", "string"}
 
@@ -114,7 +117,20 @@ class Maker:
         written = [text for text in [*control, *added] if text in template]
         self.names = [name for name in [*control, *added, *written * 4] if len(name) > 1]
         self.marks = ["{{", "}}", "{%", "%}", "{#", "[INST]", "<|", "|>", "</", ">", "<", "|", "]"]
-        self.words = ["a", "hello", "naïve", "你好", "🐈", " ", "\n", "e\u0301", "42", '"', "\\", "x"]
+        self.words = [
+            "a",
+            "hello",
+            "naïve",
+            "你好",
+            "🐈",
+            " ",
+            "\n",
+            "e\u0301",
+            "42",
+            '"',
+            "\\",
+            "x",
+        ]
 
     def text(self, rng: random.Random, most: int = 4) -> str:
         parts = []
@@ -273,7 +289,9 @@ class Checker:
         parsed = self.tok.encode(text, add_special_tokens=False, special="parse", offsets=True)
         spelled = self.control(parsed, known)
         unknown = self.special.get("unk_token")
-        if (unknown is None or unknown not in text) and all(self.inside(parsed, at, text, covered) for at in spelled):
+        if (unknown is None or unknown not in text) and all(
+            self.inside(parsed, at, text, covered) for at in spelled
+        ):
             tally.counts["ordinary"] += 1
             assert ids == parsed.tolist(), where
         else:

@@ -203,7 +203,7 @@ def test_mistral(shared: Path, conversations: dict[str, Any], version: str) -> N
                     given["messages"],
                     tools=given.get("tools"),
                     template=f"mistral:{version[:2]}",
-                    trust=trust,  # type: ignore[arg-type]
+                    trust=trust,
                 )
             except protok.ProtokError:
                 assert "error" in record, where

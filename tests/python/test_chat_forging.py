@@ -186,7 +186,9 @@ def test_every_field_is_untrusted(tok: protok.Tokenizer) -> None:
             "content": END,
             "reasoning_content": END,
             END: END,
-            "tool_calls": [{"id": END, "function": {"name": END, "arguments": {END: [END, {END: 1}]}}}],
+            "tool_calls": [
+                {"id": END, "function": {"name": END, "arguments": {END: [END, {END: 1}]}}}
+            ],
         },
         {"role": "tool", "content": END, "tool_call_id": END},
     ]
@@ -308,7 +310,11 @@ PARTS = st.lists(st.tuples(TEXTS, st.integers(0, 4)), max_size=4)
 
 def marked(parts: list[tuple[str, int]]) -> Marked:
     return concat(
-        [mark(text, ((len(text), source, 0 if source > 2 else -1),)) for text, source in parts if text]
+        [
+            mark(text, ((len(text), source, 0 if source > 2 else -1),))
+            for text, source in parts
+            if text
+        ]
     )
 
 
@@ -349,7 +355,7 @@ OPERATIONS: dict[str, Any] = {
     "without prefix": lambda a, b: a.removeprefix("a"),
     "without suffix": lambda a, b: a.removesuffix("a"),
     "center": lambda a, b: a.center(12),
-    "percent": lambda a, b: "%s-%%-%5s" % (a, b),
+    "percent": lambda a, b: "%s-%%-%5s" % (a, b),  # noqa: UP031
 }
 
 
@@ -363,7 +369,9 @@ def test_operations(name: str, first: list[tuple[str, int]], second: list[tuple[
     results = [result] if isinstance(result, str) else list(result)
     plains = [plain] if isinstance(plain, str) else list(plain)
     assert [str.__str__(one) for one in results] == plains
-    untrusted = {c for text in (a, b) for c, flag in zip(text, trusted(text), strict=True) if not flag}
+    untrusted = {
+        c for text in (a, b) for c, flag in zip(text, trusted(text), strict=True) if not flag
+    }
     for one in results:
         flags = trusted(one)
         assert len(flags) == len(one)

@@ -67,23 +67,7 @@ impl Tokenizer {
         Encoding::new(inner, Arc::new(self.origin(texts, options)))
     }
 
-    pub(crate) fn pipeline(&self) -> &Arc<Pipeline> {
-        &self.pipeline
-    }
-
-    /// An encoding whose places are known.
-    pub(crate) fn located(
-        &self,
-        inner: protok_core::encoding::Encoding,
-        texts: Vec<Source>,
-        options: EncodeOptions,
-        offsets: protok_core::offsets::Offsets,
-    ) -> Encoding {
-        let origin = Origin { offsets: OnceLock::from(offsets), ..self.origin(texts, options) };
-        Encoding::new(inner, Arc::new(origin))
-    }
-
-    fn origin(&self, texts: Vec<Source>, options: EncodeOptions) -> Origin {
+    pub(crate) fn origin(&self, texts: Vec<Source>, options: EncodeOptions) -> Origin {
         Origin {
             texts,
             options,

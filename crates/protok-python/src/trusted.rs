@@ -1,5 +1,7 @@
 //! `protok._core.encode_trusted`: a text that is trusted in part.
 
+use std::sync::{Arc, OnceLock};
+
 use protok_core::Error;
 use protok_core::added_tokens::{SpecialPolicy, Trust};
 use protok_core::encoding::{Encoding as Inner, Part, Source as PartSource};
@@ -8,7 +10,7 @@ use protok_core::pipeline::encode::EncodeOptions;
 use pyo3::prelude::*;
 
 use crate::arguments::{Text, place};
-use crate::encoding::{Encoding, Source};
+use crate::encoding::{Encoding, Origin, Source};
 use crate::errors::{OrRaise, to_python};
 use crate::input::Given;
 use crate::tokenizer::{Tokenizer, detach_if};
@@ -32,17 +34,18 @@ pub fn encode_trusted(
     let trust = Trust::new(in_bytes(text.as_str(), trusted)?).or_raise()?.with_control(control);
     let special = SpecialPolicy::Trusted(trust);
     let options = EncodeOptions { add_special_tokens: false, special, ..EncodeOptions::default() };
-    let pipeline = tok.get().pipeline();
+    let origin = tok.get().origin(Vec::new(), options);
     let bytes = text.as_bytes();
-    let spans = detach_if(py, bytes.len(), || pipeline.spans(bytes, &options))
+    let spans = detach_if(py, bytes.len(), || origin.pipeline.spans(bytes, &origin.options))
         .map_err(|error| place(error, &text))
         .or_raise()?;
     let ids: Vec<u32> = spans.tokens.iter().map(|token| token.id).collect();
     let whole =
         Part { start: 0, end: ids.len(), source: PartSource::Text(0), type_id: 0, first: 0 };
     let inner = Inner { ids, parts: vec![whole], overflow: Vec::new() };
-    let offsets = Offsets::new(vec![(bytes.to_vec(), spans)]);
-    Ok(tok.get().located(inner, vec![Source::Own(Given::Whole(text))], options, offsets))
+    let offsets = OnceLock::from(Offsets::new(vec![(bytes.to_vec(), spans)]));
+    let texts = vec![Source::Own(Given::Whole(text))];
+    Ok(Encoding::new(inner, Arc::new(Origin { texts, offsets, ..origin })))
 }
 
 /// Rising stretches of code points, in bytes.

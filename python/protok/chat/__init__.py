@@ -11,10 +11,9 @@
 
 from __future__ import annotations
 
-from protok.chat.audit import Finding
 from protok.chat.conversation import Trust
 from protok.chat.inputs import Field
 from protok.chat.limits import Limits
-from protok.chat.result import Chat, Piece
+from protok.chat.result import Chat, Finding, Piece
 
 __all__ = ["Chat", "Field", "Finding", "Limits", "Piece", "Trust"]

@@ -4,52 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
+from protok.chat.result import Chat, Finding
 from protok.errors import ProtokError
 
-if TYPE_CHECKING:
-    from protok.chat.result import Chat
-
-__all__ = ["Finding", "audit"]
+__all__ = ["audit"]
 
 # What templates write to mark turns.
 MARKUP = re.compile(
     r"<\|[^<>|\s]{1,40}\|>|</?s>|\[/?[A-Z][A-Z_]{2,30}\]|<(?:start|end|begin)_of_[a-z_]{1,30}>"
 )
 USUAL = {"system", "developer", "user", "assistant", "tool"}
-
-
-class Finding(NamedTuple):
-    """Something wrong with a prompt.
-
-    Parameters
-    ----------
-    kind
-        ``"duplicate-bos"``, ``"duplicate-eos"``, ``"duplicate-when-encoded-again"``,
-        ``"no-generation-prompt"``, ``"not-a-token"``, ``"dropped-message"``,
-        ``"unsupported-role"``, ``"ignored-tools"``, ``"defused"``, ``"trailing-space"`` or
-        ``"unstable-prefix"``.
-    what
-        What it is, as a sentence.
-    message
-        The message that it is about.
-    position
-        Where it stands in the rendered text, in code points.
-
-    Examples
-    --------
-    >>> import protok
-    >>> tok = protok.load("protok:demo")
-    >>> chat = tok.chat([{"role": "user", "content": "Hi"}], template="Hello<|eot|>")
-    >>> print([finding.what for finding in chat.audit() if finding.kind == "not-a-token"][0])
-    The template writes '<|eot|>', which is no token of this vocabulary.
-    """
-
-    kind: str
-    what: str
-    message: int | None = None
-    position: int | None = None
 
 
 def audit(chat: Chat) -> list[Finding]:

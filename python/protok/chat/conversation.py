@@ -7,6 +7,8 @@ from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
 from protok import _core
+from protok.chat import mistral
+from protok.chat.audit import audit
 from protok.chat.inputs import Field, Inputs
 from protok.chat.limits import Limits
 from protok.chat.provenance import (
@@ -48,7 +50,14 @@ def chat(
     variables: Mapping[str, Any] | None = None,
 ) -> Chat:
     """Render and encode a conversation; see :meth:`protok.Tokenizer.chat`."""
-    messages = getattr(messages, "messages", messages)
+    messages = _checked(messages, tools)
+    if add_generation_prompt is None:
+        add_generation_prompt = not continue_final_message
+    elif add_generation_prompt and continue_final_message:
+        raise InputError(
+            what="The last message cannot go on and be followed by another.",
+            hint="Pass add_generation_prompt or continue_final_message.",
+        )
     options: dict[str, Any] = {
         "tools": tools,
         "documents": documents,
@@ -59,74 +68,30 @@ def chat(
         "limits": limits,
         "variables": variables,
     }
-    if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Sequence):
-        raise InputError(
-            what=f"Messages are a list, not {type(messages).__name__}.",
-            hint='Pass [{"role": "user", "content": "…"}].',
-            value=type(messages).__name__,
-        )
-    if not messages:
-        raise InputError(
-            what="There is no message.", hint="A conversation has at least one.", location="messages"
-        )
-    if add_generation_prompt is None:
-        add_generation_prompt = not continue_final_message
-    elif add_generation_prompt and continue_final_message:
-        raise InputError(
-            what="The last message cannot go on and be followed by another.",
-            hint="Pass add_generation_prompt or continue_final_message.",
-        )
-    _check_tools(tools)
 
     def again(part: Sequence[Any], **changes: Any) -> Chat:
         return chat(tok, part, **{**options, "add_generation_prompt": False, **changes})
 
-    from protok.chat import mistral  # noqa: PLC0415  (it returns a Chat as well)
-
+    options["add_generation_prompt"] = add_generation_prompt
     rules = mistral.rules(tok, template)
     if rules is not None:
+        goes_on = bool(continue_final_message)
         return mistral.chat(
-            tok,
-            messages,
-            rules,
-            tools=tools,
-            continue_final_message=bool(continue_final_message),
-            again=again,
-            options={**options, "add_generation_prompt": add_generation_prompt},
+            tok, messages, rules, tools=tools, goes_on=goes_on, again=again, options=options
         )
     source = choose(tok, template, tools)
-    limits = limits or Limits()
-    compiled = compile_template(source, limits)
-    final = _final_field(messages, continue_final_message, source)
+    compiled = compile_template(source, limits or Limits())
+    final = _final_field(messages, wanted=continue_final_message, source=source)
 
     def attempt(form: str) -> tuple[Inputs, Rendered]:
-        special = {f"{role}_token": token for role, token in tok.roles.items()}
-        inputs = Inputs(special)
-        inputs.add_messages(messages, arguments=form)
-        inputs.add("tools", list(tools) if tools is not None else None)
-        inputs.add("documents", list(documents) if documents is not None else None)
-        inputs.variables["add_generation_prompt"] = add_generation_prompt
-        for name, value in (variables or {}).items():
-            inputs.add(name, value)
+        inputs = _inputs(tok, messages, form, options)
         if final is not None:
             inputs.append_to_last(final, CONTINUE)
-        return inputs, render(compiled, inputs, limits, clock)
+        return inputs, render(compiled, inputs, limits or Limits(), clock)
 
-    if arguments == "as_given" or not _has_arguments(messages):
-        inputs, rendered = attempt("as_given")
-    else:
-        try:
-            inputs, rendered = attempt("object")
-        except TemplateError:
-            # A template that writes the arguments as they are wants them as text.
-            try:
-                inputs, rendered = attempt("text")
-            except TemplateError:
-                inputs, rendered = attempt("object")
+    inputs, rendered = _rendered(attempt, messages, arguments)
+    text = rendered.text if final is None else cut(rendered.text, inputs, final)
     control = [] if template is None else _written(tok, source, compiled.strings)
-    text = rendered.text
-    if final is not None:
-        text = cut(text, inputs, final)
     return Chat(
         tok=tok,
         text=text,
@@ -136,13 +101,75 @@ def chat(
         again=again,
         told_time=rendered.told_time,
         template=source,
-        options={**options, "add_generation_prompt": add_generation_prompt, "final": final},
+        options={**options, "final": final},
+        look=audit,
     )
 
 
-def choose(
-    tok: _core.Tokenizer, template: str | None, tools: Sequence[Any] | None
-) -> str:
+def _checked(messages: Any, tools: Sequence[Any] | None) -> Sequence[Any]:
+    messages = getattr(messages, "messages", messages)
+    if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Sequence):
+        raise InputError(
+            what=f"Messages are a list, not {type(messages).__name__}.",
+            hint='Pass [{"role": "user", "content": "…"}].',
+            value=type(messages).__name__,
+        )
+    if not messages:
+        raise InputError(
+            what="There is no message.",
+            hint="A conversation has at least one.",
+            location="messages",
+        )
+    for place, tool in enumerate(tools or ()):
+        if callable(tool) and not hasattr(tool, "model_dump"):
+            raise InputError(
+                location=f"tools[{place}]",
+                what="A tool is described by a JSON schema, not by a function.",
+                hint='Pass {"type": "function", "function": {"name": …, "parameters": {…}}}.',
+                position=place,
+            )
+    return messages
+
+
+def _inputs(
+    tok: _core.Tokenizer, messages: Sequence[Any], form: str, options: Mapping[str, Any]
+) -> Inputs:
+    """Return the variables of a template, with tool calls in one form."""
+    inputs = Inputs({f"{role}_token": token for role, token in tok.roles.items()})
+    inputs.add_messages(messages, arguments=form)
+    for name in ("tools", "documents"):
+        given = options[name]
+        inputs.add(name, None if given is None else list(given))
+    inputs.variables["add_generation_prompt"] = options["add_generation_prompt"]
+    for name, value in (options["variables"] or {}).items():
+        inputs.add(name, value)
+    return inputs
+
+
+def _rendered(
+    attempt: Callable[[str], tuple[Inputs, Rendered]],
+    messages: Sequence[Any],
+    arguments: Arguments,
+) -> tuple[Inputs, Rendered]:
+    if arguments not in {"either", "as_given"}:
+        raise InputError(
+            what=f"arguments={arguments!r} is not known.",
+            hint='Use "either" or "as_given".',
+            value=str(arguments),
+        )
+    if arguments == "as_given" or not _has_arguments(messages):
+        return attempt("as_given")
+    try:
+        return attempt("object")
+    except TemplateError as refused:
+        # A template that writes the arguments as they stand wants them as text.
+        try:
+            return attempt("text")
+        except TemplateError:
+            raise refused from None
+
+
+def choose(tok: _core.Tokenizer, template: str | None, tools: Sequence[Any] | None) -> str:
     """Return the template's text: one by name, the caller's own, or the artifact's."""
     named = tok.chat_templates
     if template is None:
@@ -242,17 +269,6 @@ def _predicate(trust: Trust, count: int) -> Callable[[Field], bool] | None:
     )
 
 
-def _check_tools(tools: Sequence[Any] | None) -> None:
-    for place, tool in enumerate(tools or ()):
-        if callable(tool) and not hasattr(tool, "model_dump"):
-            raise InputError(
-                location=f"tools[{place}]",
-                what="A tool is described by a JSON schema, not by a function.",
-                hint='Pass {"type": "function", "function": {"name": …, "parameters": {…}}}.',
-                position=place,
-            )
-
-
 def _has_arguments(messages: Sequence[Any]) -> bool:
     def calls(message: Any) -> Any:
         if isinstance(message, Mapping):
@@ -262,9 +278,7 @@ def _has_arguments(messages: Sequence[Any]) -> bool:
     return any(calls(message) for message in messages)
 
 
-def _final_field(
-    messages: Sequence[Any], wanted: bool | str, source: str
-) -> str | None:
+def _final_field(messages: Sequence[Any], *, wanted: bool | str, source: str) -> str | None:
     """Return the field of the last message that is to go on, or None."""
     if not wanted:
         return None

@@ -9,14 +9,13 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jinja2
 from jinja2 import nodes
 from jinja2.exceptions import SecurityError, TemplateRuntimeError
 from jinja2.ext import Extension, loopcontrols
 from jinja2.lexer import TokenStream
-from jinja2.parser import Parser
 from jinja2.runtime import BlockReference, Context, LoopContext, Macro, TemplateReference, Undefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment, safe_range
 from jinja2.utils import Cycler, Joiner, Namespace
@@ -28,6 +27,9 @@ from protok.chat.generator import Generator
 from protok.chat.limits import Budget, Limits, SpentError
 from protok.chat.methods import ATTRIBUTES, STRING_METHODS
 from protok.chat.provenance import GENERATION, Marked, concat, mark, runs_of
+
+if TYPE_CHECKING:
+    from jinja2.parser import Parser
 
 __all__ = ["Environment", "environment"]
 
@@ -51,7 +53,7 @@ class Generation(Extension):
 class TemplateNamespace(Namespace):
     """A namespace without names that begin with an underscore, and that prints as one word."""
 
-    def __init__(*args: Any, **kwargs: Any) -> None:  # noqa: N805  (a name `self` may be given)
+    def __init__(*args: Any, **kwargs: Any) -> None:
         attributes = dict(*args[1:], **kwargs)
         for name in attributes:
             _check_name(name)
@@ -81,12 +83,12 @@ class TemplateDict:
         return dict.fromkeys(*args)
 
 
-class Refusal(TemplateRuntimeError):
+class RefusalError(TemplateRuntimeError):
     """What ``raise_exception`` raises."""
 
 
 def _raise_exception(message: Any = "") -> None:
-    raise Refusal(str(message))
+    raise RefusalError(str(message))
 
 
 class Environment(ImmutableSandboxedEnvironment):
@@ -111,7 +113,8 @@ class Environment(ImmutableSandboxedEnvironment):
         )
         self.literals: list[Marked] = []
         self.filters = filters.filters()
-        self.tests = filters.tests()
+        tests: dict[str, Any] = filters.tests()
+        self.tests = tests
         self.globals = {
             "range": safe_range,
             "cycler": Cycler,
@@ -174,7 +177,7 @@ class Environment(ImmutableSandboxedEnvironment):
         self.budget.text(len(text))
         return text
 
-    def concat(self, parts: Iterable[str]) -> Marked:  # type: ignore[override]
+    def concat(self, parts: Iterable[str]) -> Marked:
         """Join what was printed."""
         texts = list(parts)
         self.budget.text(sum(map(len, texts)), len(texts))
@@ -226,7 +229,7 @@ class Environment(ImmutableSandboxedEnvironment):
         self.told_time = True
         return (self.clock or datetime.now().astimezone()).strftime(str.__str__(format))
 
-    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
+    def call_binop(self, _: Context, operator: str, left: Any, right: Any) -> Any:
         """Evaluate an operator, paid for by what comes out."""
         budget = self.budget
         if isinstance(left, str):
@@ -265,9 +268,8 @@ class Environment(ImmutableSandboxedEnvironment):
         if bits > MOST_BITS:
             raise SpentError(f"makes a number of more than {MOST_BITS} bits")
 
-    def call(__self, __context: Context, __callable: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805, PLW3201
+    def call(self, context: Context, target: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Call what a template may call, in a bounded depth."""
-        self, target = __self, __callable
         self.turn(2)
         if not self._is_callable(target):
             raise SecurityError(f"{type(target).__name__} cannot be called.")
@@ -275,7 +277,7 @@ class Environment(ImmutableSandboxedEnvironment):
             raise SpentError(f"calls itself more than {MOST_DEPTH} deep")
         self.depth += 1
         try:
-            result = __context.call(target, *args, **kwargs)
+            result = context.call(target, *args, **kwargs)
         finally:
             self.depth -= 1
         kind = type(result)
@@ -318,7 +320,7 @@ class Environment(ImmutableSandboxedEnvironment):
                 return self.attribute(obj, argument)
         return self.undefined(obj=_plain(obj), name=argument)
 
-    def attribute(self, obj: Any, name: str) -> Any:
+    def attribute(self, obj: Any, name: str) -> Any:  # noqa: PLR0911  (one for each kind)
         """Return an attribute that is listed; another that exists is refused once it is used."""
         name = str.__str__(name)
         if name in self._names(obj):
@@ -407,7 +409,7 @@ class Method:
         if self._name == "format_map":
             if kwargs or len(args) != 1:
                 raise TypeError("format_map() takes exactly one argument")
-            args, kwargs = (), args[0]
+            (kwargs,), args = args, ()
         formatter = TemplateFormatter(self._environment)
         return self._environment.paid(formatter.run(self._owner, args, kwargs))
 

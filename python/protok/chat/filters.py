@@ -6,7 +6,7 @@ only makes the result longer is bounded, and what a filter returns is paid for b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sized
 from typing import Any
 
 from jinja2 import filters as jinja_filters
@@ -102,9 +102,7 @@ def _join(
 ) -> Any:
     environment: Any = context.environment
     if context.eval_ctx.autoescape:
-        return environment.paid(
-            jinja_filters.sync_do_join(context.eval_ctx, value, d, attribute)
-        )
+        return environment.paid(jinja_filters.sync_do_join(context.eval_ctx, value, d, attribute))
     if attribute is not None:
         value = map(jinja_filters.make_attrgetter(environment, attribute), value)
     parts = [environment.show(part) for part in value]
@@ -115,15 +113,11 @@ def _join(
 
 
 @pass_context
-def _replace(
-    context: Context, value: Any, old: Any, new: Any, count: int | None = None
-) -> Any:
+def _replace(context: Context, value: Any, old: Any, new: Any, count: int | None = None) -> Any:
     environment: Any = context.environment
     value, old, new = (environment.show(text) for text in (value, old, new))
     if context.eval_ctx.autoescape:
-        return environment.paid(
-            jinja_filters.do_replace(context.eval_ctx, value, old, new, count)
-        )
+        return environment.paid(jinja_filters.do_replace(context.eval_ctx, value, old, new, count))
     return environment.method(value, "replace")(old, new, -1 if count is None else count)
 
 
@@ -184,14 +178,15 @@ def _string(context: Context, value: Any) -> Any:
 @pass_context
 def _list(context: Context, value: Iterable[Any]) -> list[Any]:
     environment: Any = context.environment
-    if hasattr(value, "__len__"):
+    if isinstance(value, Sized):
         environment.budget.items(8 * len(value))
-    found = []
+    found: list[Any] = []
     for item in value:
         environment.budget.turn(1)
         environment.budget.room(16)
         found.append(item)
-    return environment.built(found)
+    environment.built(found)
+    return found
 
 
 @pass_context
@@ -249,7 +244,7 @@ def filters() -> dict[str, Callable[..., Any]]:
     }
 
 
-def _guarded_test(function: Callable[..., Any]) -> Callable[..., Any]:
+def _guarded_test(function: Any) -> Callable[..., Any]:
     pass_arg = _PassArg.from_obj(function)
 
     @pass_context
@@ -279,7 +274,8 @@ LIGHT = {"boolean", "callable", "defined", "false", "float", "integer", "iterabl
 
 def tests() -> dict[str, Callable[..., Any]]:
     """Return the tests by name."""
+    known: Mapping[str, Any] = jinja_tests.TESTS
     return {
         name: function if name in LIGHT else _guarded_test(function)
-        for name, function in jinja_tests.TESTS.items()
+        for name, function in known.items()
     }

@@ -10,7 +10,7 @@ from typing import Any
 from markupsafe import Markup
 
 from protok.chat.limits import SpentError
-from protok.chat.provenance import Marked, concat, runs_of
+from protok.chat.provenance import Marked, concat, mark, runs_of
 
 __all__ = ["MOST_WIDTH", "TemplateFormatter", "percent"]
 
@@ -72,7 +72,7 @@ class TemplateFormatter(Formatter):
         self._environment = environment
 
     def get_field(self, field_name: str, args: Sequence[Any], kwargs: Any) -> tuple[Any, Any]:
-        from _string import formatter_field_name_split  # type: ignore[import-not-found]  # noqa: PLC0415, PLC2701
+        from _string import formatter_field_name_split  # type: ignore[import-not-found]  # noqa: PLC0415
 
         first, rest = formatter_field_name_split(field_name)
         value = self.get_value(first, args, kwargs)
@@ -99,11 +99,12 @@ class TemplateFormatter(Formatter):
         source = sources.pop() if len(sources) == 1 else None
         pieces: list[str] = []
         place = 0
-        for literal, name, spec, conversion in self.parse(text):
+        for literal, field, spec, conversion in self.parse(text):
             if literal:
                 pieces.append(_with_source(literal, source))
-            if name is None:
+            if field is None:
                 continue
+            name = field
             if not name or name[0] in ".[":
                 name = f"{place}{name}"
                 place += 1
@@ -112,10 +113,8 @@ class TemplateFormatter(Formatter):
             # A field inside the format of another: its own fields are numbers and the like.
             pieces.append(self.format_field(value, self.vformat(spec or "", args, kwargs)))
         joined = concat(pieces)
-        return Markup(joined) if isinstance(text, Markup) else joined
+        return Markup(joined) if isinstance(text, Markup) else joined  # noqa: S704  (the template's own)
 
 
 def _with_source(literal: str, source: int | None) -> str:
-    from protok.chat.provenance import mark  # noqa: PLC0415
-
     return literal if source is None else mark(literal, ((len(literal), source, -1),))

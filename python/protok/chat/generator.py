@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from jinja2 import nodes
-from jinja2.compiler import CodeGenerator, Frame
+from jinja2.compiler import CodeGenerator, Frame, operators
 
 from protok.chat.provenance import TEMPLATE, Marked, mark
 
@@ -22,7 +22,9 @@ NODES_A_STEP = 16
 
 def spend_in_loops(tree: nodes.Template) -> None:
     """Make every loop and macro pay for each turn, by the size of its body."""
-    for node in tree.find_all((nodes.For, nodes.Macro, nodes.CallBlock)):
+    kinds: Any = (nodes.For, nodes.Macro, nodes.CallBlock)
+    found: list[Any] = list(tree.find_all(kinds))
+    for node in found:
         cost = 1 + sum(1 for _ in node.find_all(nodes.Node)) // NODES_A_STEP
         spend = nodes.ExprStmt(_turn(cost), lineno=node.lineno)
         node.body.insert(0, spend)
@@ -65,13 +67,13 @@ class Generator(CodeGenerator):
 
     # Constants.
 
-    def visit_TemplateData(self, node: nodes.TemplateData, frame: Frame) -> None:  # noqa: N802
+    def visit_TemplateData(self, node: nodes.TemplateData, frame: Frame) -> None:
         if frame.eval_ctx.volatile or frame.eval_ctx.autoescape:
             super().visit_TemplateData(node, frame)
         else:
             self.write(self._literal(node.data))
 
-    def visit_Const(self, node: nodes.Const, frame: Frame) -> None:  # noqa: N802
+    def visit_Const(self, node: nodes.Const, frame: Frame) -> None:
         if isinstance(node.value, str):
             self.write(self._literal(node.value))
         else:
@@ -79,16 +81,16 @@ class Generator(CodeGenerator):
 
     # What makes a value.
 
-    def visit_List(self, node: nodes.List, frame: Frame) -> None:  # noqa: N802
+    def visit_List(self, node: nodes.List, frame: Frame) -> None:
         self._built(super().visit_List, node, frame)
 
-    def visit_Tuple(self, node: nodes.Tuple, frame: Frame) -> None:  # noqa: N802
+    def visit_Tuple(self, node: nodes.Tuple, frame: Frame) -> None:
         if node.ctx == "load":
             self._built(super().visit_Tuple, node, frame)
         else:
             super().visit_Tuple(node, frame)
 
-    def visit_Dict(self, node: nodes.Dict, frame: Frame) -> None:  # noqa: N802
+    def visit_Dict(self, node: nodes.Dict, frame: Frame) -> None:
         self._built(super().visit_Dict, node, frame)
 
     def _built(self, visit: Any, node: nodes.Node, frame: Frame) -> None:
@@ -100,7 +102,7 @@ class Generator(CodeGenerator):
         visit(node, frame)
         self.write(")")
 
-    def visit_Concat(self, node: nodes.Concat, frame: Frame) -> None:  # noqa: N802
+    def visit_Concat(self, node: nodes.Concat, frame: Frame) -> None:
         if frame.eval_ctx.volatile or frame.eval_ctx.autoescape:
             super().visit_Concat(node, frame)
             return
@@ -110,7 +112,7 @@ class Generator(CodeGenerator):
             self.write(", ")
         self.write("))")
 
-    def visit_Getitem(self, node: nodes.Getitem, frame: Frame) -> None:  # noqa: N802
+    def visit_Getitem(self, node: nodes.Getitem, frame: Frame) -> None:
         if isinstance(node.arg, nodes.Slice):
             self.write("environment.cut(")
             self.visit(node.node, frame)
@@ -130,16 +132,14 @@ class Generator(CodeGenerator):
 
     # What only looks at values.
 
-    def visit_Compare(self, node: nodes.Compare, frame: Frame) -> None:  # noqa: N802
+    def visit_Compare(self, node: nodes.Compare, frame: Frame) -> None:
         self.write("(")
         self._weighed(node.expr, frame)
         for operand in node.ops:
             self.visit(operand, frame)
         self.write(")")
 
-    def visit_Operand(self, node: nodes.Operand, frame: Frame) -> None:  # noqa: N802
-        from jinja2.compiler import operators  # noqa: PLC0415
-
+    def visit_Operand(self, node: nodes.Operand, frame: Frame) -> None:
         self.write(f" {operators[node.op]} ")
         self._weighed(node.expr, frame)
 
@@ -160,9 +160,7 @@ class Generator(CodeGenerator):
 
     # What would be evaluated while compiling.
 
-    def visit_EvalContextModifier(  # noqa: N802
-        self, node: nodes.EvalContextModifier, frame: Frame
-    ) -> None:
+    def visit_EvalContextModifier(self, node: nodes.EvalContextModifier, frame: Frame) -> None:
         if all(isinstance(option.value, nodes.Const) for option in node.options):
             super().visit_EvalContextModifier(node, frame)
             return

@@ -135,7 +135,7 @@ class Inputs:
         self.fields.append(field)
         return FIRST_FIELD + len(self.fields) - 1
 
-    def _convert(self, value: Any, field: Field) -> Any:
+    def _convert(self, value: Any, field: Field) -> Any:  # noqa: PLR0911  (one for each kind)
         if value is None or type(value) in {int, float, bool}:
             self.size += 1
             return value

@@ -36,9 +36,10 @@ def to_json(
         The field of each of the caller's own lists and objects, by identity. Such a value is
         written in one go, and all of the text comes from that field.
     """
-    if isinstance(indent, (int, str)) and (
-        len(indent) if isinstance(indent, str) else indent
-    ) > MOST_INDENT:
+    if (
+        isinstance(indent, (int, str))
+        and (len(indent) if isinstance(indent, str) else indent) > MOST_INDENT
+    ):
         raise SpentError(f"indents by more than {MOST_INDENT}")
     if separators is not None and sum(len(text) for text in separators) > MOST_INDENT:
         raise SpentError(f"separates by more than {MOST_INDENT} characters")
@@ -76,9 +77,7 @@ def _string(value: str, text: str, *, ensure_ascii: bool) -> Marked:
     return mark(text, tuple(runs))
 
 
-def _runs(
-    value: Any, text: str, origins: dict[int, int], *, sort_keys: bool
-) -> Iterator[Run]:
+def _runs(value: Any, text: str, origins: dict[int, int], *, sort_keys: bool) -> Iterator[Run]:
     """Find what the caller's data wrote in the JSON of an object that the template made.
 
     The texts in it come in the order of the tree, so each is found behind the one before.
@@ -99,15 +98,13 @@ def _runs(
         yield (len(text) - written, 0, -1)
 
 
-def _leaves(
-    value: Any, origins: dict[int, int], *, sort_keys: bool
-) -> Iterator[tuple[str, int]]:
+def _leaves(value: Any, origins: dict[int, int], *, sort_keys: bool) -> Iterator[tuple[str, int]]:
     if isinstance(value, str):
         runs = runs_of(value)
         sources = {source for _, source, _ in runs}
         # JSON of an object is untrusted, also where the template wrote a text in it.
         source = sources.pop() if len(sources) == 1 else 0
-        yield value, source if source > 2 else 0  # noqa: PLR2004
+        yield value, source if source > 2 else 0
     elif isinstance(value, dict):
         items = sorted(value.items()) if sort_keys else value.items()
         for key, child in items:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from protok import _core
+from protok.chat.audit import audit
 from protok.chat.inputs import Inputs
 from protok.chat.json_text import to_json
 from protok.chat.limits import Budget, Limits
@@ -24,6 +24,8 @@ from protok.errors import InputError, TemplateError
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
+    from protok import _core
 
 __all__ = ["Segments", "chat", "rules"]
 
@@ -151,7 +153,7 @@ def chat(
     version: str,
     *,
     tools: Sequence[Any] | None,
-    continue_final_message: bool,
+    goes_on: bool,
     again: Callable[..., Chat],
     options: dict[str, Any],
 ) -> Chat:
@@ -159,7 +161,8 @@ def chat(
     inputs = Inputs({})
     inputs.add_messages(messages, arguments="as_given")
     inputs.add("tools", list(tools) if tools is not None else None)
-    goes_on = continue_final_message or inputs.messages[-1].get("prefix") is True
+    open_end = goes_on
+    goes_on = goes_on or inputs.messages[-1].get("prefix") is True
     _check(inputs.messages, goes_on=goes_on, version=version)
     segments = Segments(tok)
     writer = _Writer(segments, inputs, version)
@@ -172,7 +175,8 @@ def chat(
         again=again,
         told_time=False,
         template=None,
-        options={**options, "final": "content" if continue_final_message else None},
+        options={**options, "final": "content" if open_end else None},
+        look=audit,
     )
 
 

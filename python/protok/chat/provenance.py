@@ -12,7 +12,7 @@ is not written here, a filter, a formatter that calls the constructor) makes an 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, SupportsIndex
+from typing import Any, Self, SupportsIndex
 
 from markupsafe import Markup
 
@@ -44,7 +44,7 @@ class Marked(str):
     __slots__ = ("_runs",)
     _runs: Runs
 
-    def __new__(cls, value: object = "") -> Marked:
+    def __new__(cls, value: object = "") -> Self:
         text = str.__new__(cls, value)
         text._runs = ((len(text), UNKNOWN, -1),)
         return text
@@ -54,8 +54,8 @@ class Marked(str):
         return self
 
     def __add__(self, other: str) -> str:
-        if not isinstance(other, str):
-            return str.__str__(self) + other  # what is not text decides, or Python refuses
+        if not isinstance(other, str):  # what is not text decides, or Python refuses
+            return str.__str__(self) + other  # type: ignore[unreachable]
         if isinstance(other, Markup):
             return NotImplemented
         return mark(str.__add__(self, other), _joined(self._runs, runs_of(other)))
@@ -74,11 +74,6 @@ class Marked(str):
         return mark(text, self._runs * (len(text) // len(self)))
 
     __rmul__ = __mul__
-
-    def __mod__(self, values: Any) -> str:
-        from protok.chat.formatting import percent  # noqa: PLC0415  (a layer up, rarely used)
-
-        return percent(self, values)
 
     def __getitem__(self, key: SupportsIndex | slice) -> str:
         text = str.__getitem__(self, key)
@@ -117,13 +112,13 @@ class Marked(str):
     def removesuffix(self, suffix: str, /) -> str:
         return self._cut(0, len(str.removesuffix(self, suffix)))
 
-    def split(self, sep: str | None = None, maxsplit: SupportsIndex = -1) -> list[str]:  # type: ignore[override]
+    def split(self, sep: str | None = None, maxsplit: SupportsIndex = -1) -> list[str]:
         return list(self._placed(str.split(self, sep, maxsplit)))
 
-    def rsplit(self, sep: str | None = None, maxsplit: SupportsIndex = -1) -> list[str]:  # type: ignore[override]
+    def rsplit(self, sep: str | None = None, maxsplit: SupportsIndex = -1) -> list[str]:
         return list(self._placed(str.rsplit(self, sep, maxsplit)))
 
-    def splitlines(self, keepends: bool = False) -> list[str]:  # type: ignore[override]  # noqa: FBT001, FBT002
+    def splitlines(self, keepends: bool = False) -> list[str]:  # noqa: FBT001, FBT002
         spans, start = [], 0
         for whole, line in zip(
             str.splitlines(self, keepends=True),
@@ -134,11 +129,11 @@ class Marked(str):
             start += len(whole)
         return list(self._cuts(spans))
 
-    def partition(self, sep: str) -> tuple[str, str, str]:  # type: ignore[override]
+    def partition(self, sep: str) -> tuple[str, str, str]:
         head, middle, _ = str.partition(self, sep)
         return self._thirds(len(head), len(middle))
 
-    def rpartition(self, sep: str) -> tuple[str, str, str]:  # type: ignore[override]
+    def rpartition(self, sep: str) -> tuple[str, str, str]:
         head, middle, _ = str.rpartition(self, sep)
         return self._thirds(len(head), len(middle))
 
@@ -160,7 +155,7 @@ class Marked(str):
         for (start, end), runs in zip(spans, _slices(self._runs, spans), strict=True):
             yield mark(text[start:end], runs)
 
-    def replace(self, old: str, new: str, count: SupportsIndex = -1, /) -> str:  # type: ignore[override]
+    def replace(self, old: str, new: str, count: SupportsIndex = -1, /) -> str:
         text = str.replace(self, old, new, count)
         if not old:
             return text
@@ -212,7 +207,7 @@ class Safe(Markup):
     __slots__ = ("_runs",)
     _runs: Runs
 
-    def __new__(cls, value: object = "", *_: object) -> Safe:
+    def __new__(cls, value: object = "", *_: object) -> Self:
         text = super().__new__(cls, value)
         text._runs = ((len(text), UNKNOWN, -1),)
         return text
@@ -221,7 +216,7 @@ class Safe(Markup):
 def mark(text: str, runs: Runs) -> Marked:
     """Return a text with these runs, which cover it."""
     marked = str.__new__(Marked, text)
-    marked._runs = runs  # noqa: SLF001  (its constructor)
+    marked._runs = runs
     return marked
 
 
@@ -255,7 +250,7 @@ def _extend(runs: list[Run], more: Runs) -> None:
 def _joined(left: Runs, right: Runs) -> Runs:
     if left and right:
         (before, source, at), (after, other, next_at) = left[-1], right[0]
-        if source == other and (at < 0 and next_at < 0 or 0 <= at == next_at - before):
+        if source == other and ((at < 0 and next_at < 0) or 0 <= at == next_at - before):
             return (*left[:-1], (before + after, source, at), *right[1:])
     return left + right
 

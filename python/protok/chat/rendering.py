@@ -6,17 +6,19 @@ from collections.abc import Iterator
 from datetime import datetime
 from functools import lru_cache
 from types import CodeType, TracebackType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jinja2 import Template, nodes
 from jinja2.exceptions import TemplateSyntaxError
 
-from protok.chat.environment import Environment, Refusal, environment
+from protok.chat.environment import Environment, RefusalError, environment
 from protok.chat.generator import spend_in_loops
-from protok.chat.inputs import Inputs
 from protok.chat.limits import Limits, SpentError
 from protok.chat.provenance import Marked, concat
 from protok.errors import TemplateError
+
+if TYPE_CHECKING:
+    from protok.chat.inputs import Inputs
 
 __all__ = ["Compiled", "Rendered", "compile_template", "render"]
 
@@ -42,10 +44,10 @@ class Rendered(NamedTuple):
 @lru_cache(maxsize=MOST_TEMPLATES)
 def compile_template(source: str, limits: Limits) -> Compiled:
     """Compile a template; the same text with the same limits is compiled once."""
+    if len(source) > limits.source:
+        raise _unusable(SpentError(f"has more than {limits.source} characters"))
     fresh = environment().renewed(limits)
     try:
-        if len(source) > limits.source:
-            raise SpentError(f"has more than {limits.source} characters")
         tree = fresh._parse(source, None, None)  # noqa: SLF001  (the sandbox's own steps)
         strings = tuple(_strings(tree))
         spend_in_loops(tree)
@@ -59,7 +61,14 @@ def compile_template(source: str, limits: Limits) -> Compiled:
             hint="Correct the template.",
             value=type(error).__name__,
         ) from error
-    except (SpentError, RecursionError, MemoryError, OverflowError, SyntaxError, ValueError) as error:
+    except (
+        SpentError,
+        RecursionError,
+        MemoryError,
+        OverflowError,
+        SyntaxError,
+        ValueError,
+    ) as error:
         raise _unusable(error) from error
     return Compiled(code, tuple(fresh.literals), strings)
 
@@ -88,9 +97,7 @@ def _named(error: BaseException) -> str:
     return f"The template cannot be compiled: {error}."
 
 
-def render(
-    compiled: Compiled, inputs: Inputs, limits: Limits, clock: datetime | None
-) -> Rendered:
+def render(compiled: Compiled, inputs: Inputs, limits: Limits, clock: datetime | None) -> Rendered:
     """Render a template within limits.
 
     Raises
@@ -112,7 +119,7 @@ def render(
     context = template.new_context(inputs.variables)
     try:
         text = concat(_bounded(template.root_render_func(context), fresh))
-    except Exception as error:  # noqa: BLE001  (whatever the template's code raises)
+    except Exception as error:
         raise _failure(error, template, namespace, inputs) from error
     return Rendered(text, fresh.told_time)
 
@@ -137,14 +144,14 @@ def _failure(
     if isinstance(error, SpentError):
         what = f"The template {error}."
         hint = "If it is meant to, pass limits=protok.chat.Limits(…)."
-    elif isinstance(error, Refusal):
+    elif isinstance(error, RefusalError):
         what = f"The template refuses the messages: {error}"
     elif isinstance(error, RecursionError):
         what = "The template calls itself too deep."
     else:
         what = f"The template fails ({type(error).__name__}): {error}"
         hint = "It may expect fields that the messages lack, or fields of another kind."
-    kind = "TemplateError" if isinstance(error, Refusal) else type(error).__name__
+    kind = "TemplateError" if isinstance(error, RefusalError) else type(error).__name__
     return TemplateError(location=where, what=what, hint=hint, position=message, value=kind)
 
 
@@ -158,7 +165,9 @@ def _place(
         if trace.tb_frame.f_globals is namespace:
             line = template.get_corresponding_lineno(trace.tb_lineno)
             held = [
-                places[id(value)] for value in trace.tb_frame.f_locals.values() if id(value) in places
+                places[id(value)]
+                for value in trace.tb_frame.f_locals.values()
+                if id(value) in places
             ]
             message = held[-1] if held else message
         trace = trace.tb_next

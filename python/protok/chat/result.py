@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from protok.chat.inputs import Field, Inputs
 from protok.chat.provenance import FIRST_FIELD, GENERATION, TEMPLATE, TOKENIZER, Marked, runs_of
 from protok.errors import InputError
 
@@ -16,9 +15,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from protok import _core
-    from protok.chat.audit import Finding
+    from protok.chat.inputs import Field, Inputs
 
-__all__ = ["Chat", "Piece"]
+__all__ = ["Chat", "Finding", "Piece"]
 
 # Fields that say who speaks, not what is said.
 HEADERS = {"role", "name", "tool_call_id"}
@@ -57,6 +56,38 @@ class Piece(NamedTuple):
     generation: bool
 
 
+class Finding(NamedTuple):
+    """Something wrong with a prompt.
+
+    Parameters
+    ----------
+    kind
+        ``"duplicate-bos"``, ``"duplicate-eos"``, ``"duplicate-when-encoded-again"``,
+        ``"no-generation-prompt"``, ``"not-a-token"``, ``"dropped-message"``,
+        ``"unsupported-role"``, ``"ignored-tools"``, ``"defused"``, ``"trailing-space"`` or
+        ``"unstable-prefix"``.
+    what
+        What it is, as a sentence.
+    message
+        The message that it is about.
+    position
+        Where it stands in the rendered text, in code points.
+
+    Examples
+    --------
+    >>> import protok
+    >>> tok = protok.load("protok:demo")
+    >>> chat = tok.chat([{"role": "user", "content": "Hi"}], template="{{ messages[0].content }}<|eot|>")
+    >>> print([finding.what for finding in chat.audit() if finding.kind == "not-a-token"][0])
+    The template writes '<|eot|>', which is no token of this vocabulary.
+    """
+
+    kind: str
+    what: str
+    message: int | None = None
+    position: int | None = None
+
+
 class Chat:
     """A conversation as ids, and where each of them came from. Made by ``tok.chat``.
 
@@ -78,6 +109,10 @@ class Chat:
         Renders other messages with the same options.
     told_time
         Whether the template read the clock.
+    template, options
+        The text of the template, and the options of the call.
+    look
+        Looks for what is wrong.
 
     Examples
     --------
@@ -105,6 +140,7 @@ class Chat:
         told_time: bool,
         template: str | None,
         options: dict[str, Any],
+        look: Callable[[Chat], list[Finding]],
     ) -> None:
         self._tok = tok
         self._text = text
@@ -112,6 +148,7 @@ class Chat:
         self._again = again
         self._template = template
         self._options = options
+        self._look = look
         self._more_control = control
         self.encoding = encoding
         """The ids as an :class:`~protok.Encoding` of the rendered text."""
@@ -292,13 +329,13 @@ class Chat:
         --------
         >>> import protok
         >>> tok = protok.load("protok:demo")
-        >>> chat = tok.chat([{"role": "user", "content": "Hi "}], template="{{ messages[0].content }}")
+        >>> chat = tok.chat(
+        ...     [{"role": "user", "content": "Hi "}], template="{{ messages[0].content }}"
+        ... )
         >>> [finding.kind for finding in chat.audit()]
         ['no-generation-prompt', 'trailing-space']
         """
-        from protok.chat.audit import audit  # noqa: PLC0415  (a layer up)
-
-        return audit(self)
+        return self._look(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data."""
@@ -324,7 +361,7 @@ def _alike(last: Piece, piece: Piece) -> bool:
     return last.generation == piece.generation
 
 
-def _mask(flags: list[bool]) -> Any:
+def _mask(flags: list[bool]) -> npt.NDArray[np.uint8]:
     import numpy as np  # noqa: PLC0415
 
     return np.array(flags, dtype=np.uint8)
