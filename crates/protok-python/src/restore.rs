@@ -106,7 +106,8 @@ fn choice(data: &Bound<'_, PyAny>) -> PyResult<Choice> {
 /// The policy, as [`crate::arguments::policy_to_python`] gave it.
 fn special(pipeline: &Pipeline, data: &Bound<'_, PyAny>) -> PyResult<SpecialPolicy> {
     let Ok(data) = data.cast::<PyDict>() else { return policy(pipeline, data) };
-    let spans: Vec<(usize, usize)> = field(data, "trusted")?.extract()?;
+    let spans: Vec<[usize; 2]> = field(data, "trusted")?.extract()?;
+    let spans = spans.into_iter().map(<(usize, usize)>::from);
     let control: Vec<u32> = field(data, "control")?.extract()?;
     Ok(SpecialPolicy::Trusted(Trust::new(spans).or_raise()?.with_control(control)))
 }

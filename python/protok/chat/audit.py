@@ -109,9 +109,12 @@ def _dropped(chat: Chat) -> Iterator[Finding]:
         field = piece.field
         if field is not None and field.message is not None and field.name not in {"role", "name"}:
             written.add(field.message)
+    unknown = "\0".join(
+        chat.text[piece.start : piece.end] for piece in chat.pieces if piece.source == "unknown"
+    )
     for place, message in enumerate(chat._inputs.messages):  # noqa: SLF001
         text = _said(message)
-        if place in written or not text.strip() or text.strip() in chat.text:
+        if place in written or not text.strip() or text.strip() in unknown:
             continue
         role = str(message.get("role"))
         if role in USUAL:
