@@ -92,7 +92,9 @@ def test_continuing(demo: protok.Tokenizer, content: str, printed: str) -> None:
 
 def test_continuing_parts_and_other_fields(demo: protok.Tokenizer) -> None:
     parts = [{"type": "text", "text": "a"}, {"type": "image"}]
-    template = "{% for m in messages %}{% for p in m.content %}{{ p.text }}{% endfor %}!{% endfor %}"
+    template = (
+        "{% for m in messages %}{% for p in m.content %}{{ p.text }}{% endfor %}!{% endfor %}"
+    )
     chat = demo.chat(
         [{"role": "assistant", "content": parts}], template=template, continue_final_message=True
     )
@@ -125,7 +127,9 @@ def test_assistant_mask_from_provenance(demo: protok.Tokenizer) -> None:
 
 
 def test_assistant_mask_covers_what_the_template_wrote_between(demo: protok.Tokenizer) -> None:
-    template = "{{ messages[0].content }}\n{'name': {{ messages[0].tool_calls[0].name }}}<|im_end|>x"
+    template = (
+        "{{ messages[0].content }}\n{'name': {{ messages[0].tool_calls[0].name }}}<|im_end|>x"
+    )
     call = {"role": "assistant", "content": "so:", "tool_calls": [{"name": "f"}]}
     chat = demo.chat([call], template=template)
     kept = [id for id, on in zip(chat, chat.assistant_mask, strict=True) if on]
@@ -289,7 +293,9 @@ JSON = st.recursive(
     | st.integers(-(10**20), 10**20)
     | st.floats(allow_nan=True)
     | st.text(max_size=6),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 
@@ -325,7 +331,9 @@ def test_jinja_is_asked_for_where_it_is_missing() -> None:
         "try:\n    protok.load('protok:demo').chat([{'role': 'user', 'content': 'x'}])\n"
         "except protok.ProtokError as error:\n    print(error)"
     )
-    result = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    result = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    )
     assert "pip install 'protok[chat]'" in result.stdout
 
 

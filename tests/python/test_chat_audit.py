@@ -23,7 +23,9 @@ CONVERSATION = [
 ]
 
 
-def kinds(tok: protok.Tokenizer, template: str | None, messages: Any = None, **more: Any) -> list[str]:
+def kinds(
+    tok: protok.Tokenizer, template: str | None, messages: Any = None, **more: Any
+) -> list[str]:
     chat = tok.chat(messages or CONVERSATION, template=template, **more)
     return [finding.kind for finding in chat.audit()]
 

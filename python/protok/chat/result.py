@@ -77,7 +77,9 @@ class Finding(NamedTuple):
     --------
     >>> import protok
     >>> tok = protok.load("protok:demo")
-    >>> chat = tok.chat([{"role": "user", "content": "Hi"}], template="{{ messages[0].content }}<|eot|>")
+    >>> chat = tok.chat(
+    ...     [{"role": "user", "content": "Hi"}], template="{{ messages[0].content }}<|eot|>"
+    ... )
     >>> print([finding.what for finding in chat.audit() if finding.kind == "not-a-token"][0])
     The template writes '<|eot|>', which is no token of this vocabulary.
     """
