@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         Utf8Stream,
         __version__,
     )
+    from protok.chat import Chat
     from protok.conversion import convert
     from protok.inspection import Inspection
     from protok.spec import Spec
@@ -42,6 +43,7 @@ __all__ = [
     "ArtifactError",
     "ArtifactWarning",
     "Batch",
+    "Chat",
     "Delta",
     "Encoding",
     "InputError",
@@ -69,6 +71,7 @@ __all__ = [
 # catches them should not pay for it.
 _LAZY = {
     "Batch": "protok._core",
+    "Chat": "protok.chat",
     "Delta": "protok._core",
     "Encoding": "protok._core",
     "Inspection": "protok.inspection",
@@ -87,6 +90,10 @@ _LAZY = {
 
 
 def __getattr__(name: str) -> object:
+    if name == "chat":  # the module, with what belongs to Chat
+        from importlib import import_module  # noqa: PLC0415  (only needed here)
+
+        return import_module("protok.chat")
     if name not in _LAZY:
         raise AttributeError(f"module 'protok' has no attribute {name!r}")
     from importlib import import_module  # noqa: PLC0415  (only needed here)

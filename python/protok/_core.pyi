@@ -29,6 +29,7 @@ __all__ = [
     "boundaries",
     "count_up_to",
     "edit",
+    "encode_trusted",
     "train_bpe",
 ]
 
@@ -318,6 +319,10 @@ class Encoding:
     def to_dict(self, unit: Unit = "codepoint", of: Of = "original") -> dict[str, Any]: ...
     @staticmethod
     def from_dict(data: dict[str, Any], tok: Tokenizer) -> Encoding: ...
+
+def encode_trusted(
+    tok: Tokenizer, text: Text, trusted: Sequence[Span], control: Sequence[int] = ...
+) -> Encoding: ...
 
 @final
 class Batch:

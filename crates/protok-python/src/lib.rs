@@ -16,6 +16,7 @@ mod restore;
 mod stream;
 mod tokenizer;
 mod training;
+mod trusted;
 mod vocab;
 
 use pyo3::prelude::*;
@@ -41,6 +42,8 @@ mod _core {
     use super::tokenizer::Tokenizer;
     #[pymodule_export]
     use super::training::{WordCounter, train_bpe};
+    #[pymodule_export]
+    use super::trusted::encode_trusted;
     #[pymodule_export]
     use super::vocab::{AddedToken, ControlToken, TokenBytes, Vocab};
 

@@ -69,7 +69,7 @@ impl Tokenizer {
     }
 
     /// What an encoding that this tokenizer makes comes from.
-    pub fn origin(&self, texts: Vec<Source>, options: EncodeOptions) -> Origin {
+    pub(crate) fn origin(&self, texts: Vec<Source>, options: EncodeOptions) -> Origin {
         Origin {
             texts,
             options,
@@ -81,7 +81,11 @@ impl Tokenizer {
     }
 }
 
-fn detach_if<T: Send>(py: Python<'_>, bytes: usize, work: impl FnOnce() -> T + Send) -> T {
+pub(crate) fn detach_if<T: Send>(
+    py: Python<'_>,
+    bytes: usize,
+    work: impl FnOnce() -> T + Send,
+) -> T {
     if bytes < DETACH { work() } else { py.detach(work) }
 }
 

@@ -14,6 +14,7 @@ pub mod reference;
 pub mod seams;
 pub mod spans;
 pub mod truncate;
+mod trusted;
 
 use std::sync::{Mutex, OnceLock};
 
@@ -88,6 +89,8 @@ pub struct Pipeline {
     stray: Stray,
     template: Template,
     decoder: Decoder,
+    /// What the model makes of text outside its vocabulary.
+    unknown: Option<u32>,
     /// The unknown token, where an encoding shows the text that it stands for in its place.
     shown_unknown: Option<u32>,
     cache_bytes: usize,
@@ -143,6 +146,7 @@ impl Pipeline {
             stray,
             template,
             decoder,
+            unknown,
             shown_unknown,
             cache_bytes: options.cache_bytes.unwrap_or(DEFAULT_CACHE_BYTES),
             idle: Default::default(),
@@ -295,7 +299,7 @@ impl Pipeline {
     /// The model that a policy calls for.
     fn model_for(&self, policy: &SpecialPolicy) -> &Model {
         match &self.plain_model {
-            Some(plain) if *policy != SpecialPolicy::Parse => plain,
+            Some(plain) if !policy.takes_pieces() => plain,
             _ => &self.model,
         }
     }
@@ -305,7 +309,7 @@ impl Pipeline {
     /// lock only goes without old memory.
     fn with_scratch<T>(&self, policy: &SpecialPolicy, work: impl FnOnce(&mut Scratch) -> T) -> T {
         const MOST_IDLE: usize = 16;
-        let plain = self.plain_model.is_some() && *policy != SpecialPolicy::Parse;
+        let plain = self.plain_model.is_some() && !policy.takes_pieces();
         let idle = &self.idle[usize::from(plain)];
         let kept = idle.try_lock().ok().and_then(|mut idle| idle.pop());
         let mut scratch = kept.unwrap_or_else(|| Scratch::new(self.cache_bytes));
