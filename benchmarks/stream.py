@@ -76,14 +76,15 @@ def decode_stream(reference: Tokenizer) -> Run:
 def streamer(path: Path) -> Run | None:
     """Stream with transformers, if it is installed."""
     try:
-        import numpy as np  # noqa: PLC0415
-        from transformers import PreTrainedTokenizerFast, TextIteratorStreamer  # noqa: PLC0415
+        import numpy as np
+        import transformers
     except ImportError:
         return None
-    tok = PreTrainedTokenizerFast(tokenizer_file=str(path))
+    library: Any = transformers
+    tok = library.PreTrainedTokenizerFast(tokenizer_file=str(path))
 
     def run(ids: list[int]) -> str:
-        stream = TextIteratorStreamer(tok)
+        stream = library.TextIteratorStreamer(tok)
         for id in ids:
             stream.put(np.array([id]))
         stream.end()

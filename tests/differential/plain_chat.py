@@ -37,10 +37,10 @@ def _raise(message: str) -> None:
 
 def _tojson(
     value: Any,
-    ensure_ascii: bool = False,  # noqa: FBT001, FBT002
+    ensure_ascii: bool = False,  # noqa: FBT002
     indent: Any = None,
     separators: Any = None,
-    sort_keys: bool = False,  # noqa: FBT001, FBT002
+    sort_keys: bool = False,  # noqa: FBT002
 ) -> str:
     return json.dumps(
         value,

@@ -301,7 +301,7 @@ JSON = st.recursive(
 
 
 @given(JSON, st.sampled_from([None, 0, 2, "\t"]), st.booleans(), st.booleans())
-def test_tojson(value: Any, indent: Any, ensure_ascii: bool, sort_keys: bool) -> None:  # noqa: FBT001
+def test_tojson(value: Any, indent: Any, ensure_ascii: bool, sort_keys: bool) -> None:
     options: dict[str, Any] = {
         "indent": indent,
         "ensure_ascii": ensure_ascii,

@@ -13,7 +13,7 @@ import pytest
 
 import protok
 from protok.budget.calibration import calibrate, read_usage
-from protok.budget.where import by_kind, by_line, by_message, by_section, kinds, largest
+from protok.budget.where import by_kind, by_line, by_section, kinds, largest
 
 PAGE = """# Title
 
@@ -54,12 +54,6 @@ class Talk:
         return sum(3 + len(message["content"].split()) for message in words) + int(cue)
 
 
-TALK = [
-    {"role": "system", "content": "Be brief."},
-    {"role": "user", "content": "one two three"},
-]
-
-
 def test_parts_add_up_to_the_whole(demo: protok.Tokenizer) -> None:
     for text in (PAGE, "", "\n", "no end of line", "a\r\nb\n\n\n", "# Only a heading"):
         for way in (by_line, by_section, by_kind):
@@ -87,14 +81,6 @@ def test_sections_have_the_names_of_their_headings(demo: protok.Tokenizer) -> No
     assert names == ["(before the first heading)", "One"]
     lines = by_line(demo, PAGE)
     assert [part.name for part in largest(lines, 2)] == ["3", "6"]
-
-
-def test_messages_have_what_they_add() -> None:
-    parts, total = by_message(Talk(), TALK)
-    assert [(part.name, part.tokens) for part in parts] == [
-        ("1 system", 5), ("2 user", 6), ("template's end", 1),
-    ]  # fmt: skip
-    assert total == 12
 
 
 def usage(differences: list[int], texts: list[str], messages: bool) -> list[dict[str, Any]]:

@@ -235,7 +235,7 @@ class Budgeting(Streaming):
         policy: Policy = "oldest",
         **chat: Any,
     ) -> TruncatedChat:
-        """Drop whole turns of a conversation until it renders to at most so many tokens.
+        r"""Drop whole turns of a conversation until it renders to at most so many tokens.
 
         A turn is what a user said with all answers and tool calls after it. System and developer
         messages are kept, and so is the last turn.
@@ -260,8 +260,13 @@ class Budgeting(Streaming):
         Examples
         --------
         >>> import protok
-        >>> protok.load("protok:demo").truncate_chat.__name__
-        'truncate_chat'
+        >>> tok = protok.load("protok:demo")
+        >>> template = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}"
+        >>> roles = ["system", "user", "assistant", "user"]
+        >>> talk = [{"role": role, "content": "one two three"} for role in roles]
+        >>> cut = tok.truncate_chat(talk, 20, template=template)
+        >>> [message["role"] for message in cut.messages], cut.dropped
+        (['system', 'user'], (1, 2))
         """
 
         def count(left: Sequence[Message]) -> int:

@@ -172,39 +172,51 @@ def by_kind(tok: _core.Tokenizer, text: str, *, special: Any = "text") -> list[P
     return [Part(kind, tokens[kind], characters[kind]) for kind, _ in tokens.most_common()]
 
 
-def by_message(
-    tok: Any, messages: Sequence[Mapping[str, Any]], **options: Any
-) -> tuple[list[Part], int]:
-    """Count the tokens of each message of a conversation, and those of the whole.
+def by_message(tok: Any, messages: Sequence[Mapping[str, Any]], **options: Any) -> list[Part]:
+    """Count the tokens of each message of a conversation, of tools, and of the template itself.
 
-    A message has what the conversation up to it has more than the one before; so the first also
-    has what the template always writes. What is left over is the template's end: the cue for an
-    answer, or what a template writes only once the whole is known.
+    A token is of the message, or of the other data, that its text came from. What the template
+    writes around messages is its own. Together they are all that ``tok.chat`` yields.
+
+    Parameters
+    ----------
+    tok
+        The tokenizer.
+    messages
+        The conversation.
+    **options
+        What ``tok.chat`` takes, such as ``tools``.
 
     Examples
     --------
+    >>> import protok
     >>> from protok.budget.where import by_message
-    >>> class Words:
-    ...     def count(self, messages, **options):
-    ...         return sum(len(message["content"].split()) for message in messages)
+    >>> tok = protok.load("protok:demo")
+    >>> template = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}"
     >>> talk = [{"role": "user", "content": "one two"}, {"role": "assistant", "content": "three"}]
-    >>> parts, total = by_message(Words(), talk)
-    >>> [(part.name, part.tokens) for part in parts], total
-    ([('1 user', 2), ('2 assistant', 1)], 3)
+    >>> parts = by_message(tok, talk, template=template)
+    >>> [part.name for part in parts]
+    ['1 user', '2 assistant', 'template']
+    >>> sum(part.tokens for part in parts) == len(tok.chat(talk, template=template))
+    True
     """
-    parts: list[Part] = []
-    before = 0
-    for index, message in enumerate(messages, 1):
-        options_here = {**options, "add_generation_prompt": False}
-        count = int(tok.count(list(messages[:index]), **options_here))
-        content = message.get("content")
-        size = len(content) if isinstance(content, str) else len(str(content or ""))
-        parts.append(Part(f"{index} {message.get('role', '?')}", count - before, size))
-        before = count
-    total = int(tok.count(list(messages), **options))
-    if total != before:
-        parts.append(Part("template's end", total - before, 0))
-    return parts, total
+    chat = tok.chat(messages, **options)
+    tokens: Counter[str] = Counter()
+    names = [f"{index} {message.get('role', '?')}" for index, message in enumerate(messages, 1)]
+    for message, field in zip(chat.message_index, chat.fields, strict=True):
+        if message is not None:
+            tokens[names[message]] += 1
+        elif field is not None:
+            tokens[re.split(r"[.\[]", field, maxsplit=1)[0]] += 1
+        else:
+            tokens["template"] += 1
+    sizes = {
+        name: len(content) if isinstance(content, str) else 0
+        for name, content in zip(names, (m.get("content") for m in messages), strict=True)
+    }
+    others = [name for name in tokens if name not in sizes and name != "template"]
+    order = [*names, *others, "template"]
+    return [Part(name, tokens[name], sizes.get(name, 0)) for name in order]
 
 
 def largest(parts: Iterable[Part], most: int) -> list[Part]:

@@ -36,10 +36,11 @@ def show(tok: Tokenizer, source: str, data: bytes, *, by: str, special: str, as_
             hint="Count it without --by, or decode it first.",
         ) from error
     if by == "message":
-        parts, total = by_message(tok, _messages(text, source))
+        messages, options = _conversation(text, source)
+        parts = by_message(tok, messages, **options)
     else:
         parts = WAYS[by](tok, text, special=special)
-        total = sum(part.tokens for part in parts)
+    total = sum(part.tokens for part in parts)
     if as_json:
         items = [
             {"name": part.name, "tokens": part.tokens, "characters": part.characters}
@@ -76,21 +77,22 @@ def _name(part: Part, lines: list[str]) -> Text:
     )
 
 
-def _messages(text: str, source: str) -> list[dict[str, Any]]:
+def _conversation(text: str, source: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Read messages, and tools beside them."""
     try:
-        messages = json.loads(text)
+        given = json.loads(text)
     except ValueError as error:
         raise InputError(
             what=f"The messages are no JSON: {error}.",
             location=source,
             hint='Pass [{"role": "user", "content": "..."}].',
         ) from error
-    if isinstance(messages, dict):
-        messages = messages.get("messages")
+    messages = given.get("messages") if isinstance(given, dict) else given
     if not isinstance(messages, list) or not all(isinstance(item, dict) for item in messages):
         raise InputError(
             what="The JSON holds no list of messages.",
             location=source,
             hint='Pass [{"role": "user", "content": "..."}], or that under "messages".',
         )
-    return messages
+    options = {"tools": given["tools"]} if isinstance(given, dict) and "tools" in given else {}
+    return messages, options
