@@ -63,6 +63,7 @@ fuzz:
 bench: setup $(VENV)/.test $(VENV)/.bench
 	$(BIN)/python benchmarks/encode.py
 	$(BIN)/python benchmarks/worst_case.py
+	$(BIN)/python benchmarks/chat.py
 
 # The reference of both languages: the crate's by rustdoc, the package's by its doctests.
 docs: setup $(VENV)/.test

@@ -22,7 +22,16 @@ from protok.errors import (
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
 if TYPE_CHECKING:
-    from protok._core import Batch, Encoding, __version__
+    from protok._core import (
+        Batch,
+        Delta,
+        Encoding,
+        StopMatcher,
+        Stream,
+        Utf8Stream,
+        __version__,
+    )
+    from protok.chat import Chat
     from protok.conversion import convert
     from protok.inspection import Inspection
     from protok.spec import Spec
@@ -34,6 +43,8 @@ __all__ = [
     "ArtifactError",
     "ArtifactWarning",
     "Batch",
+    "Chat",
+    "Delta",
     "Encoding",
     "InputError",
     "Inspection",
@@ -42,10 +53,13 @@ __all__ = [
     "Recipe",
     "Spec",
     "SpecialTokenError",
+    "StopMatcher",
+    "Stream",
     "TemplateError",
     "Tokenizer",
     "Trace",
     "UnknownIdError",
+    "Utf8Stream",
     "VerificationError",
     "__version__",
     "convert",
@@ -57,12 +71,17 @@ __all__ = [
 # catches them should not pay for it.
 _LAZY = {
     "Batch": "protok._core",
+    "Chat": "protok.chat",
+    "Delta": "protok._core",
     "Encoding": "protok._core",
     "Inspection": "protok.inspection",
     "Recipe": "protok.training",
     "Spec": "protok.spec",
+    "StopMatcher": "protok._core",
+    "Stream": "protok._core",
     "Tokenizer": "protok.tokenizer",
     "Trace": "protok.trace",
+    "Utf8Stream": "protok._core",
     "__version__": "protok._core",
     "convert": "protok.conversion",
     "load": "protok.tokenizer",
@@ -71,6 +90,10 @@ _LAZY = {
 
 
 def __getattr__(name: str) -> object:
+    if name == "chat":  # the module, with what belongs to Chat
+        from importlib import import_module  # noqa: PLC0415  (only needed here)
+
+        return import_module("protok.chat")
     if name not in _LAZY:
         raise AttributeError(f"module 'protok' has no attribute {name!r}")
     from importlib import import_module  # noqa: PLC0415  (only needed here)

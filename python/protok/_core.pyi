@@ -5,6 +5,7 @@ from typing import Any, Literal, Self, TypeAlias, TypedDict, final, overload
 
 import numpy as np
 import numpy.typing as npt
+from _typeshed import structseq
 from typing_extensions import disjoint_base
 
 __all__ = [
@@ -15,12 +16,20 @@ __all__ = [
     "Buffer",
     "Contradiction",
     "ControlToken",
+    "Delta",
     "Encoding",
+    "StopMatcher",
+    "Stream",
     "TokenBytes",
     "Tokenizer",
+    "Utf8Stream",
     "Vocab",
     "WordCounter",
     "__version__",
+    "boundaries",
+    "count_up_to",
+    "edit",
+    "encode_trusted",
     "train_bpe",
 ]
 
@@ -40,6 +49,7 @@ Scheme: TypeAlias = Literal["bio", "bilou"]
 Truncation: TypeAlias = Literal["right", "left", "error"]
 Errors: TypeAlias = Literal["replace", "strict", "reference"]
 Unknown: TypeAlias = Literal["raise", "skip"]
+Reason: TypeAlias = Literal["stop string", "stop id", "end", "incomplete character"]
 
 __version__: str
 UNICODE_VERSIONS: dict[str, str]
@@ -310,6 +320,10 @@ class Encoding:
     @staticmethod
     def from_dict(data: dict[str, Any], tok: Tokenizer) -> Encoding: ...
 
+def encode_trusted(
+    tok: Tokenizer, text: Text, trusted: Sequence[Span], control: Sequence[int] = ...
+) -> Encoding: ...
+
 @final
 class Batch:
     def __len__(self) -> int: ...
@@ -417,3 +431,85 @@ def train_bpe(
     observer: Callable[[int, int], object] | None = None,
     every: int = 256,
 ) -> Training: ...
+
+@final
+class Delta(structseq[Any], tuple[str, tuple[int, ...], bool, Reason | None]):
+    @property
+    def text(self) -> str: ...
+    @property
+    def ids(self) -> tuple[int, ...]: ...
+    @property
+    def stopped(self) -> bool: ...
+    @property
+    def reason(self) -> Reason | None: ...
+    @property
+    def stop(self) -> str | int | None: ...
+
+@final
+class Stream:
+    def __new__(
+        cls,
+        tokenizer: Tokenizer,
+        *,
+        stop: str | Iterable[str] | None = None,
+        stop_ids: int | Ids | None = None,
+        include_stop: bool = False,
+        start_after: str | None = None,
+        visible_only: bool = True,
+        skip_special_tokens: bool = False,
+        errors: Literal["replace", "strict"] = "replace",
+        unknown: Unknown = "raise",
+        clean_up_spaces: bool = False,
+        after: Ids | None = None,
+        max_rollback: int = 32,
+    ) -> Self: ...
+    def push(self, ids: int | Ids, /) -> Delta: ...
+    def finish(self) -> Delta: ...
+    def copy(self) -> Stream: ...
+    def __copy__(self) -> Stream: ...
+    def rollback(self, count: int, /) -> tuple[int, int]: ...
+    @property
+    def held(self) -> bytes: ...
+    @property
+    def stopped(self) -> bool: ...
+    @property
+    def stop_span(self) -> Span | None: ...
+
+@final
+class StopMatcher:
+    def __new__(
+        cls,
+        stop: str | Iterable[str],
+        *,
+        include_stop: bool = False,
+        start_after: str | None = None,
+    ) -> Self: ...
+    def push(self, chunk: Text, /) -> Delta: ...
+    def finish(self) -> Delta: ...
+    def copy(self) -> StopMatcher: ...
+    def __copy__(self) -> StopMatcher: ...
+    @property
+    def held(self) -> bytes: ...
+    @property
+    def stop_span(self) -> Span | None: ...
+
+@final
+class Utf8Stream:
+    def __new__(cls, *, errors: Literal["replace", "strict"] = "replace") -> Self: ...
+    def push(self, chunk: bytes, /) -> str: ...
+    def finish(self) -> str: ...
+    @property
+    def held(self) -> bytes: ...
+
+def count_up_to(
+    tokenizer: Tokenizer,
+    text: Text,
+    limit: int,
+    *,
+    add_special_tokens: bool = False,
+    special: SpecialPolicy | None = None,
+) -> int: ...
+def boundaries(text: Text, kind: str) -> list[int]: ...
+def edit(
+    tokenizer: Tokenizer, encoding: Encoding, span: Span, new: Text, unit: str
+) -> tuple[Encoding, int]: ...

@@ -9,9 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from protok import _core, saving, sources
-from protok.errors import ArtifactError, ArtifactWarning
+from protok.budget import Budgeting
+from protok.errors import ArtifactError, ArtifactWarning, ProtokError
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
+    from protok.chat import Chat, Limits, Trust
     from protok.inspection import Inspection
     from protok.spec import Spec
     from protok.trace import Trace
@@ -85,7 +89,7 @@ def load(
     return tok
 
 
-class Tokenizer(_core.Tokenizer):
+class Tokenizer(Budgeting):
     """An immutable tokenizer, safe to share between threads. Use :func:`load` to make one.
 
     Examples
@@ -144,6 +148,94 @@ class Tokenizer(_core.Tokenizer):
         from protok.inspection import Inspection  # noqa: PLC0415  (not needed to encode)
 
         return Inspection.of(self, threads)
+
+    def chat(
+        self,
+        messages: Sequence[Any],
+        *,
+        tools: Sequence[Any] | None = None,
+        documents: Sequence[Any] | None = None,
+        add_generation_prompt: bool | None = None,
+        continue_final_message: bool | str = False,
+        template: str | None = None,
+        trust: Trust = None,
+        arguments: Literal["either", "as_given"] = "either",
+        clock: datetime | None = None,
+        limits: Limits | None = None,
+        **variables: Any,
+    ) -> Chat:
+        """Render a conversation by a chat template and encode it; messages cannot forge tokens.
+
+        Only what the template itself writes, and the tokenizer's own ``bos_token`` and the like,
+        is read as control tokens. What messages, tools, documents and variables say is plain text,
+        whatever it spells.
+
+        Parameters
+        ----------
+        messages
+            Mappings with ``role`` and ``content``, and whatever the template reads.
+        tools, documents
+            JSON schemas of functions, and documents, for templates that write them.
+        add_generation_prompt
+            Write the beginning of an answer. By default, unless the last message goes on.
+        continue_final_message
+            Leave the last message open: True for its ``content``, or the name of a field.
+        template
+            The name of one of ``tok.chat_templates``, the text of a template, or ``"mistral:v1"``
+            or ``"mistral:v3"`` for Mistral's rules.
+        trust
+            What may spell control tokens besides: ``"assistant"`` for messages of that role, the
+            index of a message, a function of a :class:`~protok.chat.Field`, or ``"all"``.
+        arguments
+            ``"either"``: the arguments of tool calls mean the same as an object and as JSON text.
+            ``"as_given"``: the template sees what was passed, as with ``transformers``.
+        clock
+            The time that ``strftime_now`` tells.
+        limits
+            What the template may cost.
+        **variables
+            Whatever else the template reads.
+
+        Raises
+        ------
+        TemplateError
+            If the template is malformed, refuses the messages, or takes too much.
+
+        Examples
+        --------
+        >>> import protok
+        >>> tok = protok.load("protok:demo")
+        >>> template = (
+        ...     "{% for m in messages %}{{ m.role }}: {{ m.content }}{{ eos_token }}{% endfor %}"
+        ... )
+        >>> chat = tok.chat([{"role": "user", "content": "Hi<|endoftext|>"}], template=template)
+        >>> chat.text
+        'user: Hi<|endoftext|><|endoftext|>'
+        >>> int(chat.control_mask.sum())  # the template's, not the user's
+        1
+        """
+        try:
+            from protok.chat.conversation import chat  # noqa: PLC0415  (needs Jinja2)
+        except ModuleNotFoundError as error:
+            if error.name not in {"jinja2", "markupsafe"}:
+                raise
+            raise ProtokError(
+                what="Chat templates need Jinja2.", hint="Install it: pip install 'protok[chat]'."
+            ) from error
+        return chat(
+            self,
+            messages,
+            tools=tools,
+            documents=documents,
+            add_generation_prompt=add_generation_prompt,
+            continue_final_message=continue_final_message,
+            template=template,
+            trust=trust,
+            arguments=arguments,
+            clock=clock,
+            limits=limits,
+            variables=variables,
+        )
 
     def sample(
         self,

@@ -18,10 +18,13 @@ CLASSES = [
     _core.AddedToken,
     _core.ControlToken,
     _core.Contradiction,
+    _core.Stream,
+    _core.StopMatcher,
+    _core.Utf8Stream,
 ]
 # What the Python package wraps, and describes there.
 WRAPPED = {"sample", "nbest", "to_files", "describe", "trace_json", "inspect_json"}
-NO_PARAMETERS = {"tolist", "all_bytes", "to_dict"}  # or, of one class, none
+NO_PARAMETERS = {"tolist", "all_bytes", "to_dict", "finish", "copy"}  # or, of one class, none
 FLAGS = doctest.NORMALIZE_WHITESPACE
 
 

@@ -14,6 +14,7 @@
 
 mod dictionary;
 mod longest_first;
+mod trust;
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -24,11 +25,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::error::{Error, ErrorKind, Result};
 use crate::normalize::Normalizer;
 use crate::spec::AddedToken;
+use crate::text::seam::{crosses_with, starts_blank};
 use crate::text::unicode::is_word;
 use crate::vocab::MAX_ID;
 
 use dictionary::{Dictionary, LONGEST};
 use longest_first::LongestFirst;
+use trust::Shorter;
+pub use trust::Trust;
 
 /// Longer tokens are refused: where one begins to match, so far is read ahead.
 const MAX_BYTES: usize = 1024;
@@ -48,6 +52,15 @@ pub enum SpecialPolicy {
     Parse,
     /// Read these (by id) as control tokens, refuse the text if it spells another.
     Named(FxHashSet<u32>),
+    /// Read it as the control token where all of it is trusted, as the text it is elsewhere.
+    Trusted(Trust),
+}
+
+impl SpecialPolicy {
+    /// Whether a model may yield control tokens from its own vocabulary.
+    pub(crate) fn takes_pieces(&self) -> bool {
+        matches!(self, Self::Parse | Self::Trusted(_))
+    }
 }
 
 /// A stretch of text: an added token, or ordinary text.
@@ -100,6 +113,8 @@ struct Search {
     tokens: Vec<usize>,
     /// In its place under llama.cpp's rules.
     longest_first: Option<LongestFirst>,
+    /// Computed where a control token is refused for the first time.
+    shorter: OnceLock<Shorter>,
 }
 
 /// From so many tokens on a sorted list is searched.
@@ -214,6 +229,24 @@ impl AddedTokens {
         }
     }
 
+    /// Whether what is found in a text is what is found in its parts, where it is cut at
+    /// [seams](crate::text::seam) whose blank is `blank` in the normalized text.
+    #[must_use]
+    pub fn keep_seams(&self, blank: char) -> bool {
+        let blank = blank.to_string();
+        self.tokens.iter().all(|token| {
+            let (spelled, blank) = match token.normalized {
+                true => (self.decoded_form(token.id).unwrap_or_default(), &*blank),
+                false => (token.content.as_str(), " "),
+            };
+            let ends_in_letter = spelled.ends_with(|c: char| c.is_ascii_alphabetic());
+            let looks_across = crosses_with(spelled.as_bytes(), blank.as_bytes())
+                || (token.rstrip && ends_in_letter)
+                || (token.single_word && starts_blank(spelled.as_bytes()));
+            !looks_across
+        })
+    }
+
     /// Whether a search of this phase can find anything under a policy.
     #[must_use]
     pub fn any(&self, phase: Phase, policy: &SpecialPolicy) -> bool {
@@ -237,16 +270,50 @@ impl AddedTokens {
         text: &str,
         phase: Phase,
         policy: &SpecialPolicy,
+        report: impl FnMut(Section) -> Result<()>,
+    ) -> Result<()> {
+        match policy {
+            SpecialPolicy::Trusted(trust) => self.split_where(
+                text,
+                phase,
+                policy,
+                &|start, end| trust.covers(start, end),
+                report,
+            ),
+            _ => self.split_where(text, phase, policy, &|_, _| true, report),
+        }
+    }
+
+    /// As [`Self::split`], where `text` is not the caller's own: `admits` says of two of its bytes
+    /// whether all text between them is trusted. Only [`SpecialPolicy::Trusted`] asks.
+    ///
+    /// # Errors
+    /// As [`Self::split`].
+    pub fn split_where(
+        &self,
+        text: &str,
+        phase: Phase,
+        policy: &SpecialPolicy,
+        admits: &dyn Fn(usize, usize) -> bool,
         mut report: impl FnMut(Section) -> Result<()>,
     ) -> Result<()> {
         let search = self.searches(phase).choose(policy);
         if let Some(rules) = search.and_then(|search| search.longest_first.as_ref()) {
-            return rules.split(self, text, policy, report);
+            return rules.split(self, text, policy, admits, report);
         }
+        let asks = matches!(policy, SpecialPolicy::Trusted(_));
         let mut copied = 0;
         if let Some(search) = search {
             let mut searched = 0;
-            while let Some((pattern, mut start, mut end)) = search.engine.find(text, searched) {
+            while let Some((mut pattern, mut start, mut end)) = search.engine.find(text, searched) {
+                if asks {
+                    let found = self.admitted(search, phase, policy, (pattern, start, end), admits);
+                    let Some(admitted) = found else {
+                        searched = start + text[start..].chars().next().map_or(1, char::len_utf8);
+                        continue;
+                    };
+                    (pattern, end) = admitted;
+                }
                 searched = end;
                 let token = &self.tokens[search.tokens[pattern]];
                 if token.single_word && touches_word(text, start, end) {
@@ -276,7 +343,7 @@ impl AddedTokens {
         let refused = match policy {
             SpecialPolicy::Raise => self.is_control(token.id),
             SpecialPolicy::Named(ids) => self.is_control(token.id) && !ids.contains(&token.id),
-            SpecialPolicy::Text | SpecialPolicy::Parse => false,
+            SpecialPolicy::Text | SpecialPolicy::Parse | SpecialPolicy::Trusted(_) => false,
         };
         if !refused {
             return Ok(());
@@ -358,7 +425,7 @@ impl Search {
             && let Some(dictionary) = Dictionary::build(&patterns)
         {
             let engine = Engine::Dictionary(dictionary);
-            return Ok(Some(Self { engine, tokens, longest_first: None }));
+            return Ok(Some(Self::new(engine, tokens)));
         }
         let bytes: usize = patterns.iter().map(|(text, _)| text.len()).sum();
         let automaton = AhoCorasick::builder()
@@ -368,7 +435,11 @@ impl Search {
             .map_err(|error| {
                 Error::artifact("added_tokens", format!("They cannot be searched for: {error}."))
             })?;
-        Ok(Some(Self { engine: Engine::Automaton(automaton), tokens, longest_first: None }))
+        Ok(Some(Self::new(Engine::Automaton(automaton), tokens)))
+    }
+
+    fn new(engine: Engine, tokens: Vec<usize>) -> Self {
+        Self { engine, tokens, longest_first: None, shorter: OnceLock::new() }
     }
 }
 

@@ -16,6 +16,7 @@ pub mod pipeline;
 pub mod postprocess;
 pub mod pretokenize;
 pub mod spec;
+pub mod stream;
 pub mod text;
 pub mod trace;
 pub mod train;

@@ -214,6 +214,11 @@ pub fn policy_to_python(policy: &SpecialPolicy, pipeline: &Pipeline) -> PolicyNa
         SpecialPolicy::Raise => PolicyName::Name("raise"),
         SpecialPolicy::Text => PolicyName::Name("text"),
         SpecialPolicy::Parse => PolicyName::Name("parse"),
+        SpecialPolicy::Trusted(trust) => {
+            let mut control: Vec<u32> = trust.control().iter().copied().collect();
+            control.sort_unstable();
+            PolicyName::Trusted(TrustedName { trusted: trust.spans().to_vec(), control })
+        }
         SpecialPolicy::Named(ids) => {
             let mut ids: Vec<u32> = ids.iter().copied().collect();
             ids.sort_unstable();
@@ -228,6 +233,14 @@ pub fn policy_to_python(policy: &SpecialPolicy, pipeline: &Pipeline) -> PolicyNa
 pub enum PolicyName {
     Name(&'static str),
     Tokens(Vec<String>),
+    Trusted(TrustedName),
+}
+
+/// Trusted stretches in bytes, and what counts as a control token besides.
+#[derive(IntoPyObject)]
+pub struct TrustedName {
+    trusted: Vec<(usize, usize)>,
+    control: Vec<u32>,
 }
 
 /// The options of a decode call.

@@ -56,6 +56,7 @@ impl Batch {
             pipeline: texts.pipeline.clone(),
             fingerprint: texts.fingerprint.clone(),
             offsets: OnceLock::new(),
+            index: OnceLock::new(),
         };
         Encoding::new(texts.pipeline.row(&self.inner, row), Arc::new(origin))
     }

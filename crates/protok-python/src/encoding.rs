@@ -9,6 +9,7 @@ use protok_core::offsets::{Of, Offsets, Place};
 use protok_core::pipeline::Pipeline;
 use protok_core::pipeline::encode::EncodeOptions;
 use protok_core::pipeline::input::Text as CoreText;
+use protok_core::pipeline::seams::Index;
 use pyo3::exceptions::PyIndexError;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -34,7 +35,7 @@ pub enum Source {
 }
 
 impl Source {
-    fn given(&self) -> Option<&Given> {
+    pub fn given(&self) -> Option<&Given> {
         match self {
             Self::Own(text) => Some(text),
             Self::Shared(text) => Some(text),
@@ -56,6 +57,8 @@ pub struct Origin {
     pub fingerprint: Arc<Fingerprint>,
     /// Where tokens came from, once somebody asked; shared with the windows that overflow.
     pub offsets: OnceLock<Offsets>,
+    /// Where the text can be cut, once it was edited.
+    pub index: OnceLock<Option<Index>>,
 }
 
 impl Origin {
@@ -97,6 +100,11 @@ impl Encoding {
     /// Wraps the engine's result.
     pub fn new(inner: protok_core::encoding::Encoding, origin: Arc<Origin>) -> Self {
         Self { inner, origin }
+    }
+
+    /// The engine's result, and what it was made from.
+    pub fn parts(&self) -> (&protok_core::encoding::Encoding, &Arc<Origin>) {
+        (&self.inner, &self.origin)
     }
 
     /// The ids.

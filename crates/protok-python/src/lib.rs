@@ -4,15 +4,19 @@
 
 mod arguments;
 mod batch;
+mod budget;
 mod buffer;
 mod contradiction;
+mod delta;
 mod encoding;
 mod errors;
 mod fingerprint;
 mod input;
 mod restore;
+mod stream;
 mod tokenizer;
 mod training;
+mod trusted;
 mod vocab;
 
 use pyo3::prelude::*;
@@ -25,15 +29,21 @@ mod _core {
     #[pymodule_export]
     use super::batch::Batch;
     #[pymodule_export]
+    use super::budget::{boundaries, count_up_to, edit};
+    #[pymodule_export]
     use super::buffer::Buffer;
     #[pymodule_export]
     use super::contradiction::Contradiction;
     #[pymodule_export]
     use super::encoding::Encoding;
     #[pymodule_export]
+    use super::stream::{StopMatcher, Stream, Utf8Stream};
+    #[pymodule_export]
     use super::tokenizer::Tokenizer;
     #[pymodule_export]
     use super::training::{WordCounter, train_bpe};
+    #[pymodule_export]
+    use super::trusted::encode_trusted;
     #[pymodule_export]
     use super::vocab::{AddedToken, ControlToken, TokenBytes, Vocab};
 
@@ -44,6 +54,7 @@ mod _core {
             protok_core::text::unicode::VERSIONS.iter().copied().collect();
         module.add("UNICODE_VERSIONS", versions)?;
         let alphabet: String = protok_core::text::alphabet::BYTE_TO_CHAR.iter().collect();
-        module.add("BYTE_ALPHABET", alphabet)
+        module.add("BYTE_ALPHABET", alphabet)?;
+        module.add("Delta", super::delta::delta_type(module.py())?)
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use protok_core::Error;
+use protok_core::added_tokens::{SpecialPolicy, Trust};
 use protok_core::encoding::{Encoding as Inner, Part, Source as PartSource};
 use protok_core::pipeline::Pipeline;
 use protok_core::pipeline::choice::Choice;
@@ -39,7 +40,7 @@ pub fn restore(
         texts.push(Given::from_python(&text?, is_pretokenized)?);
     }
     let options = EncodeOptions {
-        special: policy(pipeline, &field(data, "special")?)?,
+        special: special(pipeline, &field(data, "special")?)?,
         choice: choice(&field(data, "choice")?)?,
         ..EncodeOptions::default()
     };
@@ -100,6 +101,15 @@ fn choice(data: &Bound<'_, PyAny>) -> PyResult<Choice> {
             rank: field(data, "rank")?.extract()?,
         },
     })
+}
+
+/// The policy, as [`crate::arguments::policy_to_python`] gave it.
+fn special(pipeline: &Pipeline, data: &Bound<'_, PyAny>) -> PyResult<SpecialPolicy> {
+    let Ok(data) = data.cast::<PyDict>() else { return policy(pipeline, data) };
+    let spans: Vec<[usize; 2]> = field(data, "trusted")?.extract()?;
+    let spans = spans.into_iter().map(<(usize, usize)>::from);
+    let control: Vec<u32> = field(data, "control")?.extract()?;
+    Ok(SpecialPolicy::Trusted(Trust::new(spans).or_raise()?.with_control(control)))
 }
 
 fn field<'py>(data: &Bound<'py, PyDict>, name: &str) -> PyResult<Bound<'py, PyAny>> {

@@ -45,7 +45,8 @@ struct ArtifactInfo {
 }
 
 impl Tokenizer {
-    fn options(
+    /// The options of a call.
+    pub fn options(
         &self,
         add_special_tokens: bool,
         special: Option<&Bound<'_, PyAny>>,
@@ -67,18 +68,24 @@ impl Tokenizer {
         Encoding::new(inner, Arc::new(self.origin(texts, options)))
     }
 
-    fn origin(&self, texts: Vec<Source>, options: EncodeOptions) -> Origin {
+    /// What an encoding that this tokenizer makes comes from.
+    pub(crate) fn origin(&self, texts: Vec<Source>, options: EncodeOptions) -> Origin {
         Origin {
             texts,
             options,
             pipeline: self.pipeline.clone(),
             fingerprint: self.artifact.fingerprint.clone(),
             offsets: OnceLock::new(),
+            index: OnceLock::new(),
         }
     }
 }
 
-fn detach_if<T: Send>(py: Python<'_>, bytes: usize, work: impl FnOnce() -> T + Send) -> T {
+pub(crate) fn detach_if<T: Send>(
+    py: Python<'_>,
+    bytes: usize,
+    work: impl FnOnce() -> T + Send,
+) -> T {
     if bytes < DETACH { work() } else { py.detach(work) }
 }
 
@@ -571,6 +578,11 @@ impl Tokenizer {
             &self.pipeline,
             |texts, options| self.origin(texts, options),
         )
+    }
+
+    /// The compiled spec.
+    pub fn pipeline(&self) -> &Arc<Pipeline> {
+        &self.pipeline
     }
 
     /// The id that pads a batch, if the artifact names one.

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from protok.cli import convert, count, decode, encode, inspect, trace
+from protok.cli import chat, convert, count, decode, encode, inspect, trace
 from protok.cli.terminal import fail
 from protok.errors import ProtokError, VerificationError
 
@@ -27,6 +27,7 @@ app.command("decode")(decode.run)
 app.command("count")(count.run)
 app.command("inspect")(inspect.run)
 app.command("trace")(trace.run)
+app.command("chat")(chat.run)
 app.command("convert")(convert.run)
 
 

@@ -40,12 +40,16 @@ impl LongestFirst {
         added: &AddedTokens,
         text: &str,
         policy: &SpecialPolicy,
+        admits: &dyn Fn(usize, usize) -> bool,
         mut report: impl FnMut(Section) -> Result<()>,
     ) -> Result<()> {
         let mut found: Vec<(usize, usize, usize)> = self
             .automaton
             .find_overlapping_iter(text)
             .map(|found| (found.start(), found.end(), self.tokens[found.pattern().as_usize()]))
+            .filter(|&(start, end, index)| {
+                !added.is_guarded(added.tokens[index].id, policy) || admits(start, end)
+            })
             .collect();
         found.sort_unstable_by_key(|&(start, end, token)| {
             (usize::MAX - (end - start), token, start)

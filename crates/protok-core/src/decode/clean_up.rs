@@ -18,10 +18,15 @@ pub fn clean_up(text: &str) -> String {
     replace_all(text, TIDY.iter())
 }
 
+/// What [`clean_up_token`] replaces, in order.
+pub(super) fn token_rules() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
+    let (before, after) = TIDY.split_at(TIDY.len() - AFTER);
+    before.iter().chain([&CONTRACTION]).chain(after)
+}
+
 /// Tidies one token as the WordPiece and CTC decoders of `tokenizers` do.
 pub(super) fn clean_up_token(token: &str) -> String {
-    let (before, after) = TIDY.split_at(TIDY.len() - AFTER);
-    replace_all(token, before.iter().chain([&CONTRACTION]).chain(after))
+    replace_all(token, token_rules())
 }
 
 fn replace_all<'a>(text: &str, rules: impl Iterator<Item = &'a (&'a str, &'a str)>) -> String {

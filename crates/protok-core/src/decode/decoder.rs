@@ -209,7 +209,7 @@ impl Decoder {
     }
 }
 
-fn refuse_unknown(
+pub(super) fn refuse_unknown(
     at: usize,
     id: u32,
     vocab: &Vocab,

@@ -6,6 +6,20 @@ use crate::spec::{LlamaCppDecoder, LlamaCppSpelling, PieceKind};
 
 use super::steps::{byte_level, fallback_byte};
 
+/// What [`clean`] replaces, in order: one rule at a time has the same result as its three passes,
+/// since what one of them drops a blank before is no blank.
+pub(super) const CLEAN: [(&str, &str); 9] = [
+    (" ?", "?"),
+    (" !", "!"),
+    (" .", "."),
+    (" ,", ","),
+    (" ' ", "'"),
+    (" 's", "'s"),
+    (" 'm", "'m"),
+    (" 're", "'re"),
+    (" 've", "'ve"),
+];
+
 /// A text that is being decoded.
 pub(super) struct Run<'a> {
     rules: &'a LlamaCppDecoder,
@@ -16,6 +30,16 @@ pub(super) struct Run<'a> {
 impl<'a> Run<'a> {
     pub(super) fn new(rules: &'a LlamaCppDecoder) -> Self {
         Self { rules, text: Vec::new(), first: true }
+    }
+
+    /// Goes on with a text, in which `first` says whether no token came yet.
+    pub(super) fn resume(rules: &'a LlamaCppDecoder, first: bool) -> Self {
+        Self { rules, text: Vec::new(), first }
+    }
+
+    /// The bytes that came since it was resumed.
+    pub(super) fn into_text(self) -> Vec<u8> {
+        self.text
     }
 
     /// Passes over a token.

@@ -13,7 +13,9 @@ mod decoder;
 mod llama_cpp;
 mod sentencepiece;
 mod steps;
+mod stream;
 mod token_bytes;
 
 pub use clean_up::clean_up;
 pub use decoder::{DecodeOptions, Decoder, Errors, Unknown};
+pub use stream::{Flow, FlowKind, Head, Held, Stream, Utf8};

@@ -42,7 +42,7 @@ impl SentencePiece {
 
     /// The bytes of a piece that other text stands before and after.
     pub(super) fn inside(&self, id: u32, piece: &[u8]) -> Vec<u8> {
-        let mut run = Run { at_start: false, ..self.start(Errors::Replace) };
+        let mut run = self.resume(Place { at_start: false, ..Place::default() });
         run.push(id, piece);
         run.close();
         run.text
@@ -50,14 +50,42 @@ impl SentencePiece {
 
     /// A text that is to be decoded.
     pub(super) fn start(&self, errors: Errors) -> Run<'_> {
-        Run {
-            rules: self,
-            errors,
-            text: Vec::new(),
-            bytes: Vec::new(),
-            at_start: true,
-            seen: false,
+        Run { rules: self, errors, text: Vec::new(), bytes: Vec::new(), place: Place::default() }
+    }
+
+    /// Goes on with a text at a place.
+    pub(super) fn resume(&self, place: Place) -> Run<'_> {
+        Run { place, ..self.start(Errors::Replace) }
+    }
+
+    /// Whether the text is rewritten as a whole at its end.
+    pub(super) fn denormalizes(&self) -> bool {
+        self.denormalizer.is_some()
+    }
+
+    /// Rewrites the whole text, where the model has rules for that.
+    pub(super) fn denormalize(&self, text: &mut Vec<u8>) -> Result<()> {
+        match &self.denormalizer {
+            Some(rules) => map_text(text, |text| Ok(rules.apply(text)?.into_owned())),
+            None => Ok(()),
         }
+    }
+}
+
+/// Where in a text a piece stands, as far as it matters.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    /// Whether a mark that comes now starts the text.
+    at_start: bool,
+    /// Whether the token before lost such a mark.
+    seen: bool,
+    /// Whether anything was written before.
+    written: bool,
+}
+
+impl Default for Place {
+    fn default() -> Self {
+        Self { at_start: true, seen: false, written: false }
     }
 }
 
@@ -68,13 +96,18 @@ pub(super) struct Run<'a> {
     text: Vec<u8>,
     /// The bytes of the run of byte tokens that is open.
     bytes: Vec<u8>,
-    /// Whether a mark that comes now starts the text.
-    at_start: bool,
-    /// Whether the token before lost such a mark.
-    seen: bool,
+    place: Place,
 }
 
 impl Run<'_> {
+    /// The bytes that came since it was resumed, and the place after them. Bytes of a run of byte
+    /// tokens are not waited for.
+    pub(super) fn pause(mut self) -> (Vec<u8>, Place) {
+        self.close();
+        let written = self.place.written || !self.text.is_empty();
+        (self.text, Place { written, ..self.place })
+    }
+
     /// Appends a piece.
     pub(super) fn push(&mut self, id: u32, piece: &[u8]) {
         let kind = self.rules.kinds.get(id as usize).copied().unwrap_or_default();
@@ -85,21 +118,21 @@ impl Run<'_> {
             return;
         }
         self.close();
-        if self.seen || !self.text.is_empty() {
-            self.at_start = false;
+        if self.place.seen || self.place.written || !self.text.is_empty() {
+            self.place.at_start = false;
         }
-        self.seen = false;
+        self.place.seen = false;
         match kind {
             PieceKind::Control => {}
             PieceKind::Unknown => self.text.extend_from_slice(self.rules.unk_surface.as_bytes()),
             _ => {
                 let mut piece = piece;
-                if self.at_start
+                if self.place.at_start
                     && self.rules.strip_first
                     && let Some(rest) = piece.strip_prefix(MARK.as_bytes())
                 {
                     piece = rest;
-                    self.seen = !self.rules.strip_all;
+                    self.place.seen = !self.rules.strip_all;
                 }
                 self.push_marked(piece);
             }
@@ -137,9 +170,7 @@ impl Run<'_> {
     /// The bytes of the text.
     pub(super) fn finish(mut self) -> Result<Vec<u8>> {
         self.close();
-        if let Some(denormalizer) = &self.rules.denormalizer {
-            map_text(&mut self.text, |text| Ok(denormalizer.apply(text)?.into_owned()))?;
-        }
+        self.rules.denormalize(&mut self.text)?;
         Ok(self.text)
     }
 }

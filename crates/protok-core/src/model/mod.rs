@@ -24,6 +24,7 @@ use rustc_hash::FxHashSet;
 
 use crate::error::{Error, Result};
 use crate::spec::{self, Merges, Semantics};
+use crate::text::seam::{crosses, letters};
 use crate::vocab::Vocab;
 
 pub use bpe::symbols::{Symbol, Unit};
@@ -114,6 +115,26 @@ macro_rules! with_engine {
     };
 }
 pub(crate) use with_engine;
+
+/// Whether a model yields for a piece what it yields for the parts of it, where it is cut at
+/// [seams](crate::text::seam) whose blank is `blank`: it merges or matches nothing across, since no
+/// token reaches across, and knows the letters and the blank.
+#[must_use]
+pub fn keeps_seams(spec: &spec::Model, vocab: &Vocab, blank: char) -> bool {
+    let plain = match spec {
+        spec::Model::Bpe(bpe) => {
+            let apart = |affix: &Option<String>| affix.as_ref().is_none_or(String::is_empty);
+            !bpe.ignore_merges
+                && apart(&bpe.continuing_subword_prefix)
+                && apart(&bpe.end_of_word_suffix)
+        }
+        spec::Model::SentencePieceBpe(_) | spec::Model::Greedy(_) => true,
+        spec::Model::Bytes(_) => return true,
+        _ => false,
+    };
+    let known = |c: char| vocab.id(c.to_string().as_bytes()).is_some();
+    plain && letters().all(known) && known(blank) && vocab.iter().all(|(_, token)| !crosses(token))
+}
 
 impl Model {
     /// Compiles a model for pieces that are text, or (`bytes`) any bytes. No token of `banned`

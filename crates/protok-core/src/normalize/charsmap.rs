@@ -166,6 +166,31 @@ impl Charsmap {
         Some(longest as usize)
     }
 
+    /// Whether a key may reach over a seam: each key is walked, since a seam may be anywhere in it.
+    pub(super) fn crosses_seams(&self) -> bool {
+        let Some(&root) = self.units.first() else { return false };
+        let mut seen = vec![[false; 2]; self.units.len().next_multiple_of(256)];
+        let mut open = vec![(Unit(root).offset(), false)];
+        while let Some((node, letter)) = open.pop() {
+            match seen.get_mut(node) {
+                Some(seen) if !seen[usize::from(letter)] => seen[usize::from(letter)] = true,
+                _ => continue,
+            }
+            for byte in 1..=255u8 {
+                let at = node ^ usize::from(byte);
+                let Some(unit) = self.units.get(at).map(|&unit| Unit(unit)) else { continue };
+                if unit.label() != u32::from(byte) {
+                    continue;
+                }
+                if letter && byte == b' ' {
+                    return true;
+                }
+                open.push((at ^ unit.offset(), byte.is_ascii_alphabetic()));
+            }
+        }
+        false
+    }
+
     /// Calls `found` with the length of each key that starts `key`, shortest first, and where its
     /// replacement starts, until it returns false.
     fn prefixes(&self, key: &[u8], mut found: impl FnMut(usize, usize) -> bool) {

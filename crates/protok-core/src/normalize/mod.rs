@@ -24,6 +24,7 @@ use crate::text::aligned::AlignedText;
 use crate::text::alignment::Alignment;
 use crate::text::alphabet;
 use crate::text::edits::{Edits, check_growth};
+use crate::text::seam::letters;
 
 use charsmap::Charsmap;
 pub use forms::Form;
@@ -148,6 +149,29 @@ impl Normalizer {
         Ok((text, alignment))
     }
 
+    /// What a blank becomes between letters, if a text may be normalized part by part where it is
+    /// cut at [seams](crate::text::seam), and letters stay letters there.
+    #[must_use]
+    pub fn blank_at_seams(&self) -> Option<char> {
+        if !self.steps.iter().all(Step::keeps_seams) {
+            return None;
+        }
+        let inside = Ends { start: false, end: false };
+        let mut found = None;
+        for letter in letters() {
+            let text = format!("{letter} {letter}");
+            let normalized = self.apply_between(&text, inside).ok()?;
+            let mut chars = normalized.chars();
+            let (first, blank, last) = (chars.next()?, chars.next()?, chars.next()?);
+            let fits = first.is_ascii_alphabetic() && last == first && chars.next().is_none();
+            let known = matches!(blank, ' ' | '\u{2581}');
+            if !fits || !known || *found.get_or_insert(blank) != blank {
+                return None;
+            }
+        }
+        found
+    }
+
     /// Normalizes `text`, keeping track of where everything came from, and tells the name of
     /// each step that changed something, with the text after it.
     ///
@@ -226,6 +250,29 @@ impl Step {
             Step::SentencePiece(_) => "SentencePiece",
             Step::LlamaCppWords(_) => "LlamaCppWords",
             Step::LlamaCppBlanks(_) => "LlamaCppBlanks",
+        }
+    }
+
+    /// Whether the step does the same to the parts of a text that is cut at seams.
+    fn keeps_seams(&self) -> bool {
+        match self {
+            Step::Charsmap(map) => !map.crosses_seams(),
+            Step::Replace { pattern, .. } => {
+                pattern.keeps_seams(' ') && pattern.keeps_seams('\u{2581}')
+            }
+            Step::SentencePiece(rules) => rules.keeps_seams(),
+            // No form composes a letter and a blank. The others look at single characters, or at the
+            // ends of a text.
+            Step::Form(_)
+            | Step::Lowercase
+            | Step::StripAccents
+            | Step::Prepend(_)
+            | Step::Strip { .. }
+            | Step::CleanText
+            | Step::SpaceIdeographs
+            | Step::DropNonspacingMarks
+            | Step::Nmt => true,
+            Step::ByteLevel | Step::LlamaCppWords(_) | Step::LlamaCppBlanks(_) => false,
         }
     }
 

@@ -45,6 +45,11 @@ impl SentencePiece {
         })
     }
 
+    /// Whether no rule looks across a seam.
+    pub(super) fn keeps_seams(&self) -> bool {
+        self.stretches.keep_seams()
+    }
+
     pub(super) fn edits(&self, text: &str, ends: Ends, edits: &mut Edits) {
         let mut at = 0;
         if self.remove_extra && ends.start {

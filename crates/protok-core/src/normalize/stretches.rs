@@ -5,6 +5,7 @@
 use super::Charsmap;
 use crate::error::{Error, Result};
 use crate::spec::Semantics;
+use crate::text::seam::crosses;
 use crate::vocab::SeededMap;
 
 /// Longer user-defined pieces are refused: at each place of a text so far is read ahead.
@@ -17,6 +18,8 @@ pub(super) struct Stretches {
     protected: Option<Pieces>,
     /// The start of a piece stays as it is, too: llama.cpp does not ask whether a piece ends.
     starts: bool,
+    /// Whether a piece reaches over a seam.
+    cross: bool,
 }
 
 /// The pieces, as steps from node to node: built in time linear in their bytes, whatever they are.
@@ -85,8 +88,14 @@ impl Stretches {
                 .value(piece.clone())
                 .hint("llama.cpp would cut through characters of other texts."));
         }
+        let cross = protected.iter().any(|piece| crosses(piece.as_bytes()));
         let protected = (!protected.is_empty()).then(|| Pieces::new(protected));
-        Ok(Self { charsmap, protected, starts })
+        Ok(Self { charsmap, protected, starts, cross })
+    }
+
+    /// Whether neither looks across a [seam](crate::text::seam).
+    pub(super) fn keep_seams(&self) -> bool {
+        !self.cross && !self.charsmap.as_ref().is_some_and(Charsmap::crosses_seams)
     }
 
     /// How many bytes of the text are replaced next, and by what.

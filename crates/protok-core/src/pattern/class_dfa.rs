@@ -16,6 +16,7 @@ use std::collections::HashMap;
 
 use super::nfa::{Nfa, NotInAlgebra, State};
 use super::node::{Next, Node};
+use crate::text::seam::letters;
 
 const MAX_CLASSES: usize = 250;
 const MAX_STATES: usize = 4096;
@@ -120,6 +121,34 @@ impl ClassDfa {
     #[inline]
     pub(super) fn begins(&self, class: usize) -> bool {
         self.begins[class]
+    }
+
+    fn class_of(&self, c: char) -> usize {
+        self.class_at(c.encode_utf8(&mut [0; 4]).as_bytes(), 0).0
+    }
+
+    /// Whether nothing goes on from a letter to `blank`, and no match is empty.
+    pub(super) fn ends_at(&self, blank: char) -> bool {
+        let blank = self.class_of(blank);
+        let states = (self.start..self.transitions.len()).step_by(self.stride);
+        states.into_iter().all(|state| {
+            letters().all(|letter| {
+                let next = self.step(state, self.class_of(letter)).state();
+                next == DEAD || self.step(next, blank).is_stop()
+            })
+        }) && (0..self.stride).all(|class| !self.step(self.start, class).is_match())
+    }
+
+    /// Whether a match begins at `blank` where a letter follows, whatever comes then.
+    pub(super) fn begins_at(&self, blank: char) -> bool {
+        let begun = self.step(self.start, self.class_of(blank));
+        !begun.is_stop()
+            && letters().all(|letter| {
+                let step = self.step(begun.state(), self.class_of(letter));
+                step.is_match()
+                    || (!step.is_stop()
+                        && (0..self.stride).all(|class| self.step(step.state(), class).is_match()))
+            })
     }
 
     /// The place of a state among those that can read on for ever without a match.

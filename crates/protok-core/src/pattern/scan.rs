@@ -14,6 +14,7 @@ use memchr::memmem;
 
 use crate::error::{Error, Result};
 use crate::spec::{Pattern, Semantics};
+use crate::text::seam::crosses;
 
 use super::class_dfa::{ClassDfa, DEAD};
 use super::fallback::Backtracker;
@@ -104,6 +105,37 @@ impl Matcher {
     #[must_use]
     pub fn is_literal(&self) -> bool {
         matches!(self.engine, Engine::Literal(_))
+    }
+
+    /// The literal string that it looks for, if it does.
+    #[must_use]
+    pub fn needle(&self) -> Option<&[u8]> {
+        match &self.engine {
+            Engine::Literal(finder) => Some(finder.needle()),
+            _ => None,
+        }
+    }
+
+    /// Whether no match reaches over a [seam](crate::text::seam) whose blank became `blank`, nor
+    /// depends on what is beyond that: then the matches of a text are those of its parts.
+    #[must_use]
+    pub fn keeps_seams(&self, blank: char) -> bool {
+        match &self.engine {
+            Engine::Dfa(dfa) => dfa.ends_at(blank),
+            Engine::Literal(finder) => !finder.needle().is_empty() && !crosses(finder.needle()),
+            Engine::Memo(_) | Engine::Backtracking(_) => false,
+        }
+    }
+
+    /// Whether a match begins at every seam, where the blank became `blank`, provided that
+    /// [`Self::keeps_seams`].
+    #[must_use]
+    pub fn begins_at_seams(&self, blank: char) -> bool {
+        match &self.engine {
+            Engine::Dfa(dfa) => dfa.begins_at(blank),
+            Engine::Literal(finder) => finder.needle() == blank.to_string().as_bytes(),
+            Engine::Memo(_) | Engine::Backtracking(_) => false,
+        }
     }
 
     /// Compiles a pattern of the spec: a literal string, or a regular expression.

@@ -1,5 +1,6 @@
 //! What is encoded: a text, or the words that the caller cut it into.
 
+use crate::added_tokens::SpecialPolicy;
 use crate::error::{Error, Result};
 use crate::model::Scratch;
 use crate::normalize::Ends;
@@ -76,6 +77,15 @@ impl Pipeline {
         out: &mut Vec<u32>,
     ) -> Result<()> {
         match text {
+            Text::Whole(text) if matches!(options.special, SpecialPolicy::Trusted(_)) => {
+                let spans = self.spans(text.as_bytes(), options)?;
+                out.extend(spans.tokens.iter().map(|token| token.id));
+                Ok(())
+            }
+            Text::Words(_) if matches!(options.special, SpecialPolicy::Trusted(_)) => {
+                Err(Error::input("Trusted stretches are of one text, not of words.")
+                    .hint("Pass the text in one."))
+            }
             Text::Whole(text) => {
                 let mut sink = self.sink(Some(text), options, scratch)?;
                 self.encode_raw(text, 0, Ends::BOTH, &options.special, &mut sink, out)

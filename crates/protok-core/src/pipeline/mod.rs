@@ -11,10 +11,12 @@ pub mod choice;
 pub mod encode;
 pub mod input;
 pub mod reference;
+pub mod seams;
 pub mod spans;
 pub mod truncate;
+mod trusted;
 
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use rustc_hash::FxHashSet;
@@ -87,9 +89,13 @@ pub struct Pipeline {
     stray: Stray,
     template: Template,
     decoder: Decoder,
+    /// What the model makes of text outside its vocabulary.
+    unknown: Option<u32>,
     /// The unknown token, where an encoding shows the text that it stands for in its place.
     shown_unknown: Option<u32>,
     cache_bytes: usize,
+    /// Whether texts can be encoded part by part, once somebody asked.
+    seams: OnceLock<Option<seams::Seams>>,
     /// Scratch memory of the model and of the plain model, which remember different tokens.
     idle: [Mutex<Vec<Scratch>>; 2],
 }
@@ -140,9 +146,11 @@ impl Pipeline {
             stray,
             template,
             decoder,
+            unknown,
             shown_unknown,
             cache_bytes: options.cache_bytes.unwrap_or(DEFAULT_CACHE_BYTES),
             idle: Default::default(),
+            seams: OnceLock::new(),
             spec,
         })
     }
@@ -253,6 +261,12 @@ impl Pipeline {
         self.decoder.decode_bytes(ids, &self.vocab, &self.added, options)
     }
 
+    /// The decoder.
+    #[must_use]
+    pub fn decoder(&self) -> &Decoder {
+        &self.decoder
+    }
+
     /// See [`Decoder::token_bytes`].
     ///
     /// # Errors
@@ -285,7 +299,7 @@ impl Pipeline {
     /// The model that a policy calls for.
     fn model_for(&self, policy: &SpecialPolicy) -> &Model {
         match &self.plain_model {
-            Some(plain) if *policy != SpecialPolicy::Parse => plain,
+            Some(plain) if !policy.takes_pieces() => plain,
             _ => &self.model,
         }
     }
@@ -295,7 +309,7 @@ impl Pipeline {
     /// lock only goes without old memory.
     fn with_scratch<T>(&self, policy: &SpecialPolicy, work: impl FnOnce(&mut Scratch) -> T) -> T {
         const MOST_IDLE: usize = 16;
-        let plain = self.plain_model.is_some() && *policy != SpecialPolicy::Parse;
+        let plain = self.plain_model.is_some() && !policy.takes_pieces();
         let idle = &self.idle[usize::from(plain)];
         let kept = idle.try_lock().ok().and_then(|mut idle| idle.pop());
         let mut scratch = kept.unwrap_or_else(|| Scratch::new(self.cache_bytes));

@@ -55,7 +55,7 @@ impl Pipeline {
     ) -> Result<Vec<ReferenceToken>> {
         let mut tokens = Vec::new();
         let original = AlignedText::new(text, 0);
-        for raw in self.sections(text, Phase::Raw, policy)? {
+        for raw in self.sections(&original, Phase::Raw, policy)? {
             if let Some(token) = added_token(&original, raw) {
                 observer.added_token(token, Phase::Raw);
                 tokens.push(token);
@@ -65,7 +65,7 @@ impl Pipeline {
             observer.section(&normalized);
             self.normalizer
                 .apply_aligned(&mut normalized, |step, text| observer.normalized(step, text))?;
-            for section in self.sections(normalized.text(), Phase::Normalized, policy)? {
+            for section in self.sections(&normalized, Phase::Normalized, policy)? {
                 if let Some(token) = added_token(&normalized, section) {
                     observer.added_token(token, Phase::Normalized);
                     tokens.push(token);
@@ -128,9 +128,17 @@ impl Pipeline {
         }
     }
 
-    fn sections(&self, text: &str, phase: Phase, policy: &SpecialPolicy) -> Result<Vec<Section>> {
+    fn sections(
+        &self,
+        text: &AlignedText,
+        phase: Phase,
+        policy: &SpecialPolicy,
+    ) -> Result<Vec<Section>> {
+        if let SpecialPolicy::Trusted(trust) = policy {
+            return self.trusted_sections(text, phase, trust);
+        }
         let mut sections = Vec::new();
-        self.added.split(text, phase, policy, |section| {
+        self.added.split(text.text(), phase, policy, |section| {
             sections.push(section);
             Ok(())
         })?;
@@ -145,7 +153,10 @@ impl Pipeline {
         tokens: &mut Vec<ReferenceToken>,
     ) -> Result<()> {
         let bytes = piece.text().as_bytes();
-        let symbols = self.model_for(policy).encode_reference(bytes, &self.vocab, observer)?;
+        let mut symbols = self.model_for(policy).encode_reference(bytes, &self.vocab, observer)?;
+        if let SpecialPolicy::Trusted(trust) = policy {
+            self.defuse_reference(piece, trust, &mut symbols)?;
+        }
         observer.tokens(&symbols, piece);
         tokens.extend(symbols.into_iter().map(|symbol| {
             let (start, end) = piece.span(symbol.start..symbol.end);

@@ -4,7 +4,7 @@
 //! of tokens in each piece; spans in the original follow from the two. Nothing here is computed
 //! unless it is asked for.
 
-use crate::added_tokens::Phase;
+use crate::added_tokens::{Phase, SpecialPolicy};
 use crate::error::Result;
 use crate::model::{Model, Symbol};
 use crate::normalize::Ends;
@@ -154,7 +154,12 @@ impl Pipeline {
             (from + start, from + end)
         };
         let model = self.model_for(&options.special);
-        self.added.split(&normalized, Phase::Normalized, &options.special, |section| {
+        let admits = |start, end| {
+            let (start, end) = origin(start, end);
+            matches!(&options.special, SpecialPolicy::Trusted(trust) if trust.covers(start, end))
+        };
+        let (phase, special) = (Phase::Normalized, &options.special);
+        self.added.split_where(&normalized, phase, special, &admits, |section| {
             let part = &normalized[section.start..section.end];
             if let Some(id) = section.token {
                 let normalized = (base + section.start, base + section.end);
@@ -171,6 +176,13 @@ impl Pipeline {
             let beginning = Beginning { head, goes_on: !ends.start && section.start == 0 };
             self.pre_tokenizer.for_each_placed_piece(part, beginning, |piece, place| {
                 walk.encode(model, self, piece)?;
+                if let SpecialPolicy::Trusted(trust) = special {
+                    self.defuse(piece, &mut walk.symbols, |symbol| {
+                        let (at, end) = place.span(symbol.start, symbol.end);
+                        let (at, end) = origin(section.start + at, section.start + end);
+                        trust.covers(at, end)
+                    })?;
+                }
                 walk.show_unknown(self, piece);
                 for symbol in &walk.symbols {
                     let (at, end) = place.span(symbol.start, symbol.end);

@@ -9,6 +9,7 @@ use crate::text::scripts::piece_script;
 use crate::text::unicode::{is_punctuation, is_word};
 
 use super::Splitter;
+use super::pieces::AtSeams;
 
 /// A compiled cut.
 #[derive(Debug)]
@@ -73,6 +74,21 @@ impl Cut {
         match self {
             Self::Pattern(splitter) => Some(splitter.engine()),
             _ => None,
+        }
+    }
+
+    /// What it does at a seam whose blank is `blank`.
+    pub(super) fn at_seams(&self, blank: char) -> AtSeams {
+        let ends = |ends| if ends { AtSeams::Cuts } else { AtSeams::GoesOn };
+        match self {
+            Self::Pattern(splitter) => splitter.at_seams(blank),
+            Self::WhiteSpace => ends(blank.is_whitespace()),
+            Self::Words => ends(!is_word(blank)),
+            Self::Bert => ends(blank.is_whitespace() || is_punctuation(blank)),
+            Self::Delimiter(at) => ends(*at == blank),
+            Self::Punctuation(_) if !is_punctuation(blank) => AtSeams::GoesOn,
+            // These count characters, or drop what starts a text.
+            Self::Punctuation(_) | Self::Scripts | Self::FixedLength(_) => AtSeams::Unknown,
         }
     }
 

@@ -9,5 +9,5 @@ pub mod pieces;
 mod rewrite;
 mod split;
 
-pub use pieces::{Beginning, Place, PreTokenizer};
+pub use pieces::{AtSeams, Beginning, Place, PreTokenizer};
 pub use split::{GPT2_PATTERN, Splitter};

@@ -46,6 +46,17 @@ struct ByteLevel {
     cut: Option<Splitter>,
 }
 
+/// What becomes of a [seam](crate::text::seam).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AtSeams {
+    /// A piece ends there, and the next begins.
+    Cuts,
+    /// A piece goes on, whatever is on either side.
+    GoesOn,
+    /// It is not known that what happens on one side does not depend on the other.
+    Unknown,
+}
+
 /// The memory of one step.
 #[derive(Debug, Default)]
 struct Buffer {
@@ -164,6 +175,43 @@ impl PreTokenizer {
     #[must_use]
     pub fn asks_for_head(&self) -> bool {
         self.steps.iter().any(|step| matches!(step, Step::Mark(mark) if mark.asks_for_start()))
+    }
+
+    /// What becomes of a [seam](crate::text::seam) whose blank is `blank`: what the last step does
+    /// there that it reaches, the blank as the model sees it, and whether the first piece of a part
+    /// may get something in front that it would not get within a text, or the other way round.
+    #[must_use]
+    pub fn at_seams(&self, mut blank: char) -> (AtSeams, char, bool) {
+        let prefixes = |bytes: &ByteLevel| bytes.add_prefix_space;
+        let puts = |step: &Step| match step {
+            Step::Cut(_) => false,
+            Step::Mark(_) => true,
+            Step::Spell(bytes) => prefixes(bytes),
+        };
+        let run_up = self.steps.iter().any(puts) || self.bytes.as_ref().is_some_and(prefixes);
+        let cut_of = |bytes: &ByteLevel, blank| {
+            bytes.cut.as_ref().map_or(AtSeams::GoesOn, |cut| cut.at_seams(blank))
+        };
+        for step in &self.steps {
+            let at = match step {
+                Step::Cut(cut) => cut.at_seams(blank),
+                Step::Mark(mark) => {
+                    let at = if mark.splits() { AtSeams::Cuts } else { AtSeams::GoesOn };
+                    blank = if blank == ' ' { mark.mark() } else { blank };
+                    at
+                }
+                Step::Spell(bytes) => {
+                    let at = cut_of(bytes, blank);
+                    blank = if blank == ' ' { '\u{120}' } else { blank };
+                    at
+                }
+            };
+            if at != AtSeams::GoesOn {
+                return (at, blank, run_up);
+            }
+        }
+        let at = self.bytes.as_ref().map_or(AtSeams::GoesOn, |bytes| cut_of(bytes, blank));
+        (at, blank, run_up)
     }
 
     /// The engine of each pattern, in order.

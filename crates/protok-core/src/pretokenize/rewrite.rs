@@ -82,6 +82,16 @@ impl Mark {
         Self { mark: spec.replacement.to_string(), scheme: spec.prepend_scheme, split: spec.split }
     }
 
+    /// The mark.
+    pub(super) fn mark(&self) -> char {
+        self.mark.chars().next().unwrap_or(' ')
+    }
+
+    /// Whether pieces start at marks.
+    pub(super) fn splits(&self) -> bool {
+        self.split
+    }
+
     /// Whether it matters where a piece comes from.
     pub(super) fn asks_for_start(&self) -> bool {
         self.scheme == PrependScheme::First

@@ -4,6 +4,7 @@
 //! and which are joined. A joined piece is known once the span after it is, so cutting is a stream:
 //! no list of matches is made. Linear in the text for every pattern that needs no backtracking.
 
+use super::pieces::AtSeams;
 use crate::error::Result;
 use crate::pattern::Matcher;
 use crate::spec::{self, Semantics, SplitBehavior};
@@ -61,6 +62,21 @@ impl Splitter {
         match &self.cut {
             Cut::At(matcher) => matcher.engine(),
             Cut::AtDigits => "digits",
+        }
+    }
+
+    /// What it does at a seam whose blank is `blank`.
+    pub(super) fn at_seams(&self, blank: char) -> AtSeams {
+        let Cut::At(matcher) = &self.cut else { return AtSeams::GoesOn };
+        let ends = matches!(
+            self.behavior,
+            SplitBehavior::Isolated | SplitBehavior::Removed | SplitBehavior::MergedWithNext
+        );
+        match () {
+            () if !matcher.keeps_seams(blank) => AtSeams::Unknown,
+            // Inverted, what is joined are gaps.
+            () if ends && !self.invert && matcher.begins_at_seams(blank) => AtSeams::Cuts,
+            () => AtSeams::GoesOn,
         }
     }
 

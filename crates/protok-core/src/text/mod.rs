@@ -3,8 +3,10 @@
 pub mod aligned;
 pub mod alignment;
 pub mod alphabet;
+pub mod boundaries;
 pub mod edits;
 pub mod scripts;
+pub mod seam;
 pub mod tidy;
 pub mod unicode;
 pub mod units;
