@@ -30,6 +30,8 @@ pub struct Vocab {
     entries: Vec<Entry>,
     /// The entry that names each id, or [`HOLE`].
     by_id: Vec<u32>,
+    /// Ids with more than one entry.
+    respelled: SeededSet<u32>,
     /// Entries by token.
     index: HashTable<u32>,
     hasher: RandomState,
@@ -96,7 +98,11 @@ impl Vocab {
         if slot >= self.by_id.len() {
             self.by_id.resize(slot + 1, HOLE);
         }
-        self.len += usize::from(self.by_id[slot] == HOLE);
+        if self.by_id[slot] == HOLE {
+            self.len += 1;
+        } else {
+            self.respelled.insert(id);
+        }
         self.by_id[slot] = entry;
         Ok(())
     }
@@ -124,6 +130,12 @@ impl Vocab {
     pub fn bytes(&self, id: u32) -> Option<&[u8]> {
         let entry = self.entries.get(*self.by_id.get(id as usize)? as usize)?;
         Some(&self.arena[entry.start as usize..entry.end as usize])
+    }
+
+    /// Whether several spellings lead to an id, so that it does not say which of them a text has.
+    #[must_use]
+    pub fn is_respelled(&self, id: u32) -> bool {
+        self.respelled.contains(&id)
     }
 
     /// The id of a token.

@@ -155,7 +155,10 @@ impl Symbols {
         }
         let unknown = self.unk.as_ref().and_then(|unk| unk.1);
         for (id, token) in vocab.iter() {
-            if Some(id) == unknown || (self.byte_fallback && token.starts_with(b"<0x")) {
+            if Some(id) == unknown
+                || vocab.is_respelled(id)
+                || (self.byte_fallback && token.starts_with(b"<0x"))
+            {
                 continue;
             }
             let token = match token.strip_suffix(self.suffix.as_bytes()) {
