@@ -1,4 +1,4 @@
-"""Rendering and encoding a conversation of 20 turns and a last question, beside transformers' apply_chat_template.
+"""Rendering and encoding 20 turns and a last question, beside transformers' apply_chat_template.
 
 Both run in one process, in turns, on the same template and messages; ids are compared first. The
 figure is the ratio of the medians: what provenance costs, with all that it includes.

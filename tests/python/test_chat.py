@@ -48,7 +48,9 @@ def test_the_result(demo: protok.Tokenizer) -> None:
         index, field = chat.message_index[at], chat.fields[at]
         own = chat.field_offsets[at]
         if index is None:
-            assert chat.roles[at] is field is own is None
+            assert chat.roles[at] is None
+            assert field is None
+            assert own is None
             continue
         assert field in {"role", "content"}
         assert own is not None

@@ -16,6 +16,14 @@ TURNS = (
     "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
+NO_CRITICS = (
+    "{% for m in messages if m.role != 'critic' %}{{ m.content }}|{% endfor %}"
+    "{% if add_generation_prompt %}go{% endif %}"
+)
+LOUD_ONCE_OVER = (
+    "{% for m in messages %}{% if loop.last or m.role == 'user' %}{{ m.content }}{% else %}"
+    "{{ m.content | upper }}{% endif %}|{% endfor %}"
+)
 CONVERSATION = [
     {"role": "user", "content": "a"},
     {"role": "assistant", "content": "b"},
@@ -50,14 +58,12 @@ def test_nothing_is_wrong(demo: protok.Tokenizer) -> None:
             ["defused"],
         ),
         (
-            "{% for m in messages if m.role != 'critic' %}{{ m.content }}|{% endfor %}"
-            "{% if add_generation_prompt %}go{% endif %}",
+            NO_CRITICS,
             {"messages": [{"role": "critic", "content": "hm"}, {"role": "user", "content": "x"}]},
             ["unsupported-role"],
         ),
         (
-            "{% for m in messages %}{% if loop.last or m.role == 'user' %}{{ m.content }}{% else %}"
-            "{{ m.content | upper }}{% endif %}|{% endfor %}{% if add_generation_prompt %}{% endif %}",
+            LOUD_ONCE_OVER,
             {"add_generation_prompt": False},
             ["no-generation-prompt", "unstable-prefix"],
         ),

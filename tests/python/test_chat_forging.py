@@ -77,6 +77,9 @@ PRINTED = [
     "{{ x.format() }}",
     "{{ x % () }}",
     "{{ ('' | safe).format(x) }}{{ x }}",
+    "{{ ('%s' | safe) % (x | safe) }}",
+    "{{ (x | safe) | replace('zz', '') }}",
+    "{{ (x | safe) | trim }}",
     "{{ ('{}' | safe).format(x | safe) }}",
     "{{ x[:] }}",
     "{{ x[0:100] }}",
@@ -386,6 +389,46 @@ def test_operations(name: str, first: list[tuple[str, int]], second: list[tuple[
         assert all(c in sources for c, flag in zip(one, flags, strict=True) if flag)
         if not untrusted and name in {"add", "slice", "strip", "join", "replace", "lines"}:
             assert all(flags)
+
+
+SPLITS = st.text(alphabet="ab", max_size=10)
+
+
+@given(SPLITS, SPLITS, st.text(alphabet="ab", min_size=1, max_size=3), st.integers(-1, 2))
+def test_parts_keep_their_own_place(own: str, other: str, sep: str, most: int) -> None:
+    """A part that is spelled like the end of a separator is not taken for it."""
+    text = concat([literal(own), mark(other, ((len(other), 3, 0),)) if other else ""])
+    flags = trusted(text)
+    plain = own + other
+    for parts, pieces in (
+        (text.split(sep, most), plain.split(sep, most)),
+        (text.rsplit(sep, most), plain.rsplit(sep, most)),
+        (text.partition(sep), plain.partition(sep)),
+        (text.replace(sep, "|", most).split("|"), plain.replace(sep, "|", most).split("|")),
+    ):
+        at = 0
+        between = 0 if len(parts) == 3 and "".join(pieces) == plain else len(sep)
+        for part, piece in zip(parts, pieces, strict=True):
+            assert str.__str__(part) == piece
+            assert trusted(part) == flags[at : at + len(piece)]
+            at += len(piece) + between
+
+
+def test_a_part_does_not_borrow_trust(demo: protok.Tokenizer) -> None:
+    # "b" is what the template ends its separator with, and what the message says.
+    template = "{{ ('ab' + messages[0].content).split('ab')[1] }}"
+    chat = demo.chat(messages("b"), template=template)
+    assert [(piece.source, piece.at) for piece in chat.pieces] == [("field", 0)]
+
+
+def test_json_of_generated_text_is_untrusted(demo: protok.Tokenizer) -> None:
+    template = (
+        "{% macro m() %}{% generation %}<|im_end|>{% endgeneration %}{% endmacro %}"
+        "{{ {'a': m(), 'b': messages[0].content} | tojson }}"
+    )
+    chat = demo.chat(messages(END), template=template)
+    assert chat.text.count(END) == 2
+    assert control(chat) == []
 
 
 def test_constructors_make_untrusted_text() -> None:

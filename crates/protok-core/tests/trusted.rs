@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use proptest::prelude::*;
+use protok_core::ErrorKind;
 use protok_core::added_tokens::{SpecialPolicy, Trust};
 use protok_core::formats::{self, Files};
 use protok_core::model::unknown_token;
@@ -128,8 +129,18 @@ fn check(name: &str, pipeline: &Pipeline, marked: &[(String, bool)]) {
 
 fn check_trust(name: &str, pipeline: &Pipeline, text: &str, trust: &Trust) {
     let policy = SpecialPolicy::Trusted(trust.clone());
-    let spans = pipeline.spans(text.as_bytes(), &options(policy.clone())).unwrap();
-    let reference = pipeline.encode_reference(text, &policy, &mut ()).unwrap();
+    let spans = pipeline.spans(text.as_bytes(), &options(policy.clone()));
+    let reference = pipeline.encode_reference(text, &policy, &mut ());
+    let (spans, reference) = match (spans, reference) {
+        (Ok(spans), Ok(reference)) => (spans, reference),
+        // A token that only this text guards, and that the model makes by itself.
+        (Err(fast), Err(reference)) => {
+            assert_eq!((fast.kind, reference.kind), (ErrorKind::SpecialToken, fast.kind));
+            assert!(!trust.control().is_empty(), "{name}: {text:?} {trust:?}");
+            return;
+        }
+        (fast, reference) => panic!("{name}: {text:?} {trust:?}: {fast:?} {reference:?}"),
+    };
     let placed: Vec<_> =
         spans.tokens.iter().map(|t| (t.id, t.original.0 as u32, t.original.1 as u32)).collect();
     let naive: Vec<_> = reference.iter().map(|t| (t.id, t.start, t.end)).collect();

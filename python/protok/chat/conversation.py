@@ -214,6 +214,8 @@ def encode(
     control: Sequence[int] = (),
 ) -> _core.Encoding:
     """Encode a rendered text; what is trusted may spell control tokens."""
+    if sum(length for length, _, _ in runs_of(text)) != len(text):
+        raise RuntimeError("The runs of a rendered text do not cover it.")
     if trust == "all":
         spans = [(0, len(text))] if text else []
     else:

@@ -240,7 +240,7 @@ class Environment(ImmutableSandboxedEnvironment):
                 budget.text(len(left) * max(right, 0), len(runs_of(left)) * max(right, 0))
             elif operator == "%":
                 budget.weigh(right if not isinstance(right, tuple) else list(right))
-                return self.paid(percent(mark(left, runs_of(left)), right))
+                return self.paid(percent(left, right))
         elif isinstance(left, (list, tuple)) or isinstance(right, (list, tuple)):
             self._check_sequence(operator, left, right)
             return self.built(self.binop_table[operator](left, right))

@@ -118,7 +118,8 @@ def _replace(context: Context, value: Any, old: Any, new: Any, count: int | None
     value, old, new = (environment.show(text) for text in (value, old, new))
     if context.eval_ctx.autoescape:
         return environment.paid(jinja_filters.do_replace(context.eval_ctx, value, old, new, count))
-    return environment.method(value, "replace")(old, new, -1 if count is None else count)
+    plain = mark(value, runs_of(value))
+    return environment.method(plain, "replace")(old, new, -1 if count is None else count)
 
 
 @pass_context

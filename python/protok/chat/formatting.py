@@ -10,7 +10,7 @@ from typing import Any
 from markupsafe import Markup
 
 from protok.chat.limits import SpentError
-from protok.chat.provenance import Marked, concat, mark, runs_of
+from protok.chat.provenance import concat, mark, runs_of
 
 __all__ = ["MOST_WIDTH", "TemplateFormatter", "percent"]
 
@@ -25,18 +25,22 @@ def check_width(digits: str | None) -> None:
         raise SpentError(f"formats a value {digits} characters wide, more than {MOST_WIDTH}")
 
 
-def percent(text: Marked, values: Any) -> str:
+def percent(text: str, values: Any) -> Any:
     """Return ``text % values``; what stands for a plain ``%s`` keeps its runs."""
+    for found in CONVERSION.finditer(text):
+        if "*" in {found[4], found[5]}:
+            raise SpentError("takes the width of a format from a value")
+        check_width(found[4])
+        check_width(found[5])
+    if isinstance(text, Markup):
+        return text % values  # it escapes, and loses the runs
+    text = mark(text, runs_of(text))
     pieces: list[str] = []
     at, place = 0, 0
     listed = values if isinstance(values, tuple) else (values,)
     simple = True
     for found in CONVERSION.finditer(text):
         _, key, flags, width, precision, kind = found.groups()
-        if "*" in {width, precision}:
-            raise SpentError("takes the width of a format from a value")
-        check_width(width)
-        check_width(precision)
         pieces.append(text[at : found.start()])
         at = found.end()
         if kind == "%":

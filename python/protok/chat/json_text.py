@@ -7,7 +7,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from protok.chat.limits import Budget, SpentError
-from protok.chat.provenance import Marked, Run, mark, runs_of
+from protok.chat.provenance import (
+    FIRST_FIELD,
+    GENERATION,
+    UNKNOWN,
+    Marked,
+    Run,
+    mark,
+    runs_of,
+)
 
 __all__ = ["to_json"]
 
@@ -64,7 +72,7 @@ def to_json(
 
 def _string(value: str, text: str, *, ensure_ascii: bool) -> Marked:
     """Spread the runs of a string over its escaped form; the quotes are nobody's."""
-    runs: list[Run] = [(1, 0, -1)]
+    runs: list[Run] = [(1, UNKNOWN, -1)]
     if len(text) == len(value) + 2:
         runs.extend(runs_of(value))
     else:
@@ -73,7 +81,7 @@ def _string(value: str, text: str, *, ensure_ascii: bool) -> Marked:
             part = json.dumps(str.__str__(value)[start : start + length], ensure_ascii=ensure_ascii)
             runs.append((len(part) - 2, source, -1))
             start += length
-    runs.append((1, 0, -1))
+    runs.append((1, UNKNOWN, -1))
     return mark(text, tuple(runs))
 
 
@@ -91,11 +99,11 @@ def _runs(value: Any, text: str, origins: dict[int, int], *, sort_keys: bool) ->
             break
         at = found + len(spelled)
         if at - found > len('""'):
-            yield (found + 1 - written, 0, -1)
+            yield (found + 1 - written, UNKNOWN, -1)
             yield (len(spelled) - 2, source, -1)
             written = at - 1
     if written < len(text):
-        yield (len(text) - written, 0, -1)
+        yield (len(text) - written, UNKNOWN, -1)
 
 
 def _leaves(value: Any, origins: dict[int, int], *, sort_keys: bool) -> Iterator[tuple[str, int]]:
@@ -103,8 +111,8 @@ def _leaves(value: Any, origins: dict[int, int], *, sort_keys: bool) -> Iterator
         runs = runs_of(value)
         sources = {source for _, source, _ in runs}
         # JSON of an object is untrusted, also where the template wrote a text in it.
-        source = sources.pop() if len(sources) == 1 else 0
-        yield value, source if source > 2 else 0
+        source = sources.pop() if len(sources) == 1 else UNKNOWN
+        yield value, source if source & ~GENERATION >= FIRST_FIELD else UNKNOWN
     elif isinstance(value, dict):
         items = sorted(value.items()) if sort_keys else value.items()
         for key, child in items:

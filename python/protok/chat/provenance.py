@@ -113,10 +113,10 @@ class Marked(str):
         return self._cut(0, len(str.removesuffix(self, suffix)))
 
     def split(self, sep: str | None = None, maxsplit: SupportsIndex = -1) -> list[str]:
-        return list(self._placed(str.split(self, sep, maxsplit)))
+        return list(self._placed(str.split(self, sep, maxsplit), sep))
 
     def rsplit(self, sep: str | None = None, maxsplit: SupportsIndex = -1) -> list[str]:
-        return list(self._placed(str.rsplit(self, sep, maxsplit)))
+        return list(self._placed(str.rsplit(self, sep, maxsplit), sep))
 
     def splitlines(self, keepends: bool = False) -> list[str]:  # noqa: FBT001, FBT002
         spans, start = [], 0
@@ -141,11 +141,18 @@ class Marked(str):
         end = head + middle
         return self._cut(0, head), self._cut(head, end), self._cut(end, len(self))
 
-    def _placed(self, parts: list[str]) -> Iterator[Marked]:
-        """Find parts that stand in the text one after the other."""
+    def _placed(self, parts: list[str], sep: str | None) -> Iterator[Marked]:
+        """Find the parts that a split left, in order.
+
+        Between two stands the separator once, or else white space, which no part begins with, but
+        for the first one of a split from the right.
+        """
         spans, at = [], 0
-        for part in parts:
-            at = str.find(self, part, at)
+        for place, part in enumerate(parts):
+            if sep is None:
+                at = str.find(self, part, at)
+            elif place:
+                at += len(sep)
             spans.append((at, at + len(part)))
             at += len(part)
         return self._cuts(spans)

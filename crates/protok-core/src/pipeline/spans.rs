@@ -177,7 +177,7 @@ impl Pipeline {
             self.pre_tokenizer.for_each_placed_piece(part, beginning, |piece, place| {
                 walk.encode(model, self, piece)?;
                 if let SpecialPolicy::Trusted(trust) = special {
-                    self.defuse(piece, &mut walk.symbols, |symbol| {
+                    self.defuse(piece, trust, &mut walk.symbols, |symbol| {
                         let (at, end) = place.span(symbol.start, symbol.end);
                         let (at, end) = origin(section.start + at, section.start + end);
                         trust.covers(at, end)

@@ -5,7 +5,7 @@
 //! the model that knows no control tokens.
 
 use crate::added_tokens::{Phase, Section, SpecialPolicy, Trust};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::model::Symbol;
 use crate::text::aligned::AlignedText;
 use crate::text::unicode::is_word;
@@ -21,17 +21,19 @@ impl Pipeline {
     pub(super) fn defuse(
         &self,
         piece: &[u8],
+        trust: &Trust,
         symbols: &mut Vec<Symbol>,
         trusted: impl Fn(&Symbol) -> bool,
     ) -> Result<()> {
-        let Some(plain) = &self.plain_model else { return Ok(()) };
-        if symbols.iter().all(|symbol| !self.is_forged(symbol.id) || trusted(symbol)) {
-            return Ok(());
+        if let Some(plain) = &self.plain_model
+            && symbols.iter().any(|symbol| self.is_forged(symbol.id) && !trusted(symbol))
+        {
+            symbols.clear();
+            self.with_scratch(&SpecialPolicy::Text, |scratch| {
+                plain.encode_spans(piece, &self.vocab, scratch, symbols)
+            })?;
         }
-        symbols.clear();
-        self.with_scratch(&SpecialPolicy::Text, |scratch| {
-            plain.encode_spans(piece, &self.vocab, scratch, symbols)
-        })
+        self.refuse_forged(trust, symbols, trusted)
     }
 
     /// The same on the reference path.
@@ -41,15 +43,42 @@ impl Pipeline {
         trust: &Trust,
         symbols: &mut Vec<Symbol>,
     ) -> Result<()> {
-        let Some(plain) = &self.plain_model else { return Ok(()) };
-        let forged = symbols.iter().any(|symbol| {
+        let trusted = |symbol: &Symbol| {
             let (start, end) = piece.span(symbol.start..symbol.end);
-            self.is_forged(symbol.id) && !trust.covers(start as usize, end as usize)
-        });
-        if forged {
+            trust.covers(start as usize, end as usize)
+        };
+        if let Some(plain) = &self.plain_model
+            && symbols.iter().any(|symbol| self.is_forged(symbol.id) && !trusted(symbol))
+        {
             *symbols = plain.encode_reference(piece.text().as_bytes(), &self.vocab, &mut ())?;
         }
-        Ok(())
+        self.refuse_forged(trust, symbols, trusted)
+    }
+
+    /// Refuses a text from which the model would make a token that counts as a control token in
+    /// this text alone: the model was compiled without knowing that it must not.
+    fn refuse_forged(
+        &self,
+        trust: &Trust,
+        symbols: &[Symbol],
+        trusted: impl Fn(&Symbol) -> bool,
+    ) -> Result<()> {
+        if trust.control().is_empty() {
+            return Ok(());
+        }
+        let forged = |symbol: &&Symbol| trust.control().contains(&symbol.id) && !trusted(symbol);
+        let Some(symbol) = symbols.iter().find(forged) else { return Ok(()) };
+        let token = self.token(symbol.id).unwrap_or_default().into_owned();
+        Err(Error::new(
+            ErrorKind::SpecialToken,
+            format!(
+                "The text spells {token:?} (id {}), which is a control token in this text, and \
+                 the model's own vocabulary yields it.",
+                symbol.id
+            ),
+        )
+        .value(token)
+        .hint("Name it in load(control_tokens=…), which makes a model that cannot."))
     }
 
     /// The sections of a text that is trusted in part, character by character: at each the longest
