@@ -2,11 +2,15 @@
 //!
 //! A stream makes one for each token, and a class of this binding takes several times as long to
 //! make. The calls that make such tuples are reached by pointer: that is the unsafe code here.
+//!
+//! What most tokens release is a text that depends on nothing but the token, and the same few
+//! hundred tokens come again and again: such deltas are kept, and given out again.
 
 #![allow(unsafe_code)]
 
 use std::ffi::CStr;
 use std::ptr;
+use std::sync::Mutex;
 
 use protok_core::stream::stop::{Found, Stops};
 use protok_core::stream::{Delta, Reason};
@@ -68,6 +72,48 @@ pub fn delta_type(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
         Ok::<_, PyErr>(made.cast_into::<PyType>()?.unbind())
     })?;
     Ok(made.bind(py))
+}
+
+/// A delta that released one token and all of its text.
+struct Kept {
+    id: u32,
+    text: Box<str>,
+    delta: Py<PyAny>,
+}
+
+/// The deltas that are kept, each in the place that its id calls for: so many, of short texts.
+static KEPT: Mutex<Vec<Option<Kept>>> = Mutex::new(Vec::new());
+const PLACES_KEPT: usize = 1 << 12;
+const LONGEST_KEPT: usize = 32;
+
+/// The Python form of what the push of one id released.
+pub fn of_one<'py>(
+    py: Python<'py>,
+    delta: &Delta,
+    stops: &Stops,
+    pushed: &Bound<'py, PyInt>,
+    id: u32,
+) -> PyResult<Bound<'py, PyAny>> {
+    let plain = delta.ids == [id] && delta.reason.is_none() && delta.bytes().len() <= LONGEST_KEPT;
+    let kept = if plain { KEPT.try_lock().ok() } else { None };
+    let Some(mut kept) = kept else { return to_python(py, delta, stops, Some(pushed)) };
+    let place = id as usize % PLACES_KEPT;
+    if let Some(Some(found)) = kept.get(place)
+        && found.id == id
+        && found.text.as_bytes() == delta.bytes()
+    {
+        return Ok(found.delta.bind(py).clone());
+    }
+    let made = to_python(py, delta, stops, Some(pushed))?;
+    if kept.is_empty() {
+        kept.resize_with(PLACES_KEPT, || None);
+    }
+    let new = Kept { id, text: delta.text().into(), delta: made.clone().unbind() };
+    let old = kept[place].replace(new);
+    // What is let go of may run code of its own, which may push.
+    drop(kept);
+    drop(old);
+    Ok(made)
 }
 
 /// The Python form of what the engine released. `pushed` is the id that was pushed, if it was one.

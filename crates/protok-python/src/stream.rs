@@ -106,10 +106,11 @@ impl Stream {
     #[pyo3(signature = (ids, /))]
     fn push<'py>(&self, ids: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = ids.py();
-        let one = ids.cast::<PyInt>().ok();
-        if let Some(Ok(id)) = one.map(|one| one.extract::<u32>()) {
+        if let Ok(one) = ids.cast::<PyInt>()
+            && let Ok(id) = one.extract::<u32>()
+        {
             let mut inner = lock(&self.inner)?;
-            return delta::to_python(py, inner.push(&[id]).or_raise()?, &self.stops, one);
+            return delta::of_one(py, inner.push(&[id]).or_raise()?, &self.stops, one, id);
         }
         let ids = one_or_more(ids)?;
         let mut inner = lock(&self.inner)?;

@@ -72,6 +72,12 @@ impl Delta {
         String::from_utf8_lossy(&self.text)
     }
 
+    /// The text as UTF-8.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.text
+    }
+
     /// For text that no stream made.
     #[must_use]
     pub fn of_text(text: Vec<u8>, reason: Option<Reason>) -> Self {
