@@ -289,17 +289,22 @@ def test_mistrals_answers_go_on(shared: Path) -> None:
 
 # The filter.
 
-JSON = st.recursive(
+LEAVES = (
     st.none()
     | st.booleans()
     | st.integers(-(10**20), 10**20)
     | st.floats(allow_nan=True)
-    | st.text(max_size=6),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3)
-    ),
-    max_leaves=8,
+    | st.text(max_size=6)
 )
+
+
+def nested(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """Return lists and dictionaries of values, and the values."""
+    keys = st.text(max_size=4)
+    return inner | st.lists(inner, max_size=3) | st.dictionaries(keys, inner, max_size=3)
+
+
+JSON = nested(nested(LEAVES))
 
 
 @given(JSON, st.sampled_from([None, 0, 2, "\t"]), st.booleans(), st.booleans())

@@ -74,17 +74,25 @@ pub fn delta_type(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
     Ok(made.bind(py))
 }
 
-/// A delta that released one token and all of its text.
+/// A delta that released one token and all of its text, which stands here as well: one line of
+/// memory says whether it is the one that is asked for.
 struct Kept {
     id: u32,
-    text: Box<str>,
+    length: u8,
+    text: [u8; LONGEST_KEPT],
     delta: Py<PyAny>,
 }
 
-/// The deltas that are kept, each in the place that its id calls for: so many, of short texts.
-static KEPT: Mutex<Vec<Option<Kept>>> = Mutex::new(Vec::new());
-const PLACES_KEPT: usize = 1 << 12;
-const LONGEST_KEPT: usize = 32;
+impl Kept {
+    fn is_for(&self, id: u32, text: &[u8]) -> bool {
+        self.id == id && self.text.get(..usize::from(self.length)) == Some(text)
+    }
+}
+
+/// The deltas that are kept: of ids that end alike two, the later one first.
+static KEPT: Mutex<Vec<[Option<Kept>; 2]>> = Mutex::new(Vec::new());
+const PAIRS_KEPT: usize = 1 << 12;
+const LONGEST_KEPT: usize = 27;
 
 /// The Python form of what the push of one id released.
 pub fn of_one<'py>(
@@ -97,20 +105,25 @@ pub fn of_one<'py>(
     let plain = delta.ids == [id] && delta.reason.is_none() && delta.bytes().len() <= LONGEST_KEPT;
     let kept = if plain { KEPT.try_lock().ok() } else { None };
     let Some(mut kept) = kept else { return to_python(py, delta, stops, Some(pushed)) };
-    let place = id as usize % PLACES_KEPT;
-    if let Some(Some(found)) = kept.get(place)
-        && found.id == id
-        && found.text.as_bytes() == delta.bytes()
-    {
+    let place = id as usize % PAIRS_KEPT;
+    let pair = kept.get(place).into_iter().flatten().flatten();
+    if let Some(found) = pair.into_iter().find(|found| found.is_for(id, delta.bytes())) {
         return Ok(found.delta.bind(py).clone());
     }
     let made = to_python(py, delta, stops, Some(pushed))?;
     if kept.is_empty() {
-        kept.resize_with(PLACES_KEPT, || None);
+        kept.resize_with(PAIRS_KEPT, || [None, None]);
     }
-    let new = Kept { id, text: delta.text().into(), delta: made.clone().unbind() };
-    let old = kept[place].replace(new);
-    // What is let go of may run code of its own, which may push.
+    let mut new = Kept {
+        id,
+        length: delta.bytes().len() as u8,
+        text: [0; LONGEST_KEPT],
+        delta: made.clone().unbind(),
+    };
+    new.text[..delta.bytes().len()].copy_from_slice(delta.bytes());
+    let [first, second] = &mut kept[place];
+    let old = std::mem::replace(second, first.replace(new));
+    // Letting go of it may run code that pushes.
     drop(kept);
     drop(old);
     Ok(made)
