@@ -152,8 +152,10 @@ def test_case_H06(llama3: protok.Tokenizer, cases: dict[str, Any]) -> None:
     for arguments in ({"a": 1}, '{"a": 1}', '{"a":1}'):
         call = {"type": "function", "function": {"name": "f", "arguments": arguments}}
         messages = [{"role": "assistant", "content": "", "tool_calls": [call]}]
-        text = llama3.chat(messages, template=template).text
-        assert text == cases["H06"]["expected"]["both render"]
+        chat = llama3.chat(messages, template=template)
+        assert chat.text == cases["H06"]["expected"]["both render"]
+        reshaped = [found for found in chat.audit() if found.kind == "arguments-reshaped"]
+        assert [found.message for found in reshaped] == ([0] if isinstance(arguments, str) else [])
 
 
 @pytest.mark.parametrize("format", ["%Y-%m-%d", "%d %B %Y %H:%M:%S", "%j %U %p"])

@@ -27,6 +27,7 @@ def audit(chat: Chat) -> list[Finding]:
         _strings,
         _dropped,
         _tools,
+        _arguments,
         _defused,
         _trailing,
         _prefixes,
@@ -142,6 +143,18 @@ def _tools(chat: Chat) -> Iterator[Finding]:
         return
     if not any(piece.field and piece.field.name == "tools" for piece in chat.pieces):
         yield Finding("ignored-tools", "Tools were given, and the template writes none of them.")
+
+
+def _arguments(chat: Chat) -> Iterator[Finding]:
+    for place, form in chat._inputs.reshaped:  # noqa: SLF001
+        given, seen = "an object", "JSON text"
+        if form != "text":
+            given, seen = seen, given
+        yield Finding(
+            "arguments-reshaped",
+            f"Arguments of a tool call were given as {given}; the template sees {seen}.",
+            place,
+        )
 
 
 def _defused(chat: Chat) -> Iterator[Finding]:

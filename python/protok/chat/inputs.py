@@ -58,13 +58,16 @@ class Inputs:
         The tokenizer's own variables: ``bos_token`` and the like. They are trusted.
     """
 
-    __slots__ = ("ends", "fields", "messages", "origins", "size", "variables")
+    __slots__ = ("ends", "fields", "messages", "origins", "reshaped", "size", "variables")
 
     def __init__(self, special_tokens: Mapping[str, str]) -> None:
         self.fields: list[Field] = []
         self.messages: list[dict[str, Any]] = []
         self.origins: dict[int, int] = {}
         self.size = 0
+        # The messages whose tool calls had arguments in another form than the template sees, and
+        # the form that they see: "text" or "object".
+        self.reshaped: list[tuple[int, str]] = []
         # Where the text that is to be continued ends, for each source that is a copy of it.
         self.ends: dict[int, int] = {}
         self.variables: dict[str, Any] = {
@@ -96,6 +99,8 @@ class Inputs:
             if arguments != "as_given" and message.get("tool_calls"):
                 calls = message["tool_calls"]
                 message["tool_calls"] = _with_arguments(calls, as_text=arguments == "text")
+                if _forms(calls) != _forms(message["tool_calls"]):
+                    self.reshaped.append((place, arguments))
             role = message.get("role")
             root = Field(place, role if isinstance(role, str) else None, ())
             self.messages.append(self._convert(message, root))
@@ -197,6 +202,16 @@ def _with_arguments(calls: Any, *, as_text: bool) -> Any:
     if not isinstance(calls, (list, tuple)):
         return calls
     return [_with_argument(call, as_text=as_text) for call in calls]
+
+
+def _forms(calls: Any) -> list[bool]:
+    """Tell of each call whether its arguments are text."""
+    forms = []
+    for call in calls if isinstance(calls, (list, tuple)) else ():
+        plain = _plain_mapping(call) or {}
+        inner = _plain_mapping(plain.get("function")) or plain
+        forms.append(isinstance(inner.get("arguments"), str))
+    return forms
 
 
 def _with_argument(call: Any, *, as_text: bool) -> Any:

@@ -64,8 +64,8 @@ class Finding(NamedTuple):
     kind
         ``"duplicate-bos"``, ``"duplicate-eos"``, ``"duplicate-when-encoded-again"``,
         ``"no-generation-prompt"``, ``"not-a-token"``, ``"dropped-message"``,
-        ``"unsupported-role"``, ``"ignored-tools"``, ``"defused"``, ``"trailing-space"`` or
-        ``"unstable-prefix"``.
+        ``"unsupported-role"``, ``"ignored-tools"``, ``"arguments-reshaped"``, ``"defused"``,
+        ``"trailing-space"`` or ``"unstable-prefix"``.
     what
         What it is, as a sentence.
     message
