@@ -218,6 +218,12 @@ fn follow(
             .value(format.to_string())),
         };
     }
+    const SAYING: [&str; 4] =
+        [CONFIG, "config.json", "special_tokens_map.json", "added_tokens.json"];
+    if wanted.is_none() && SAYING.iter().all(|name| files.get(name).is_none()) {
+        // A file by itself: nothing says otherwise.
+        return Ok(Vec::new());
+    }
     let json = files.get(main).unwrap_or_default();
     match (transformers::run(files, json, spec, None), wanted) {
         (Ok(theirs), None) => {
