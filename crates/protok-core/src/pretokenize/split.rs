@@ -28,13 +28,18 @@ enum Cut {
 }
 
 impl Splitter {
-    /// Compiles a split.
+    /// Compiles a split. To tiktoken there is nothing but matches: what its pattern leaves out is
+    /// not encoded.
     ///
     /// # Errors
     /// As [`Matcher::compile`].
     pub fn compile(split: &spec::Split) -> Result<Self> {
         let matcher = Matcher::of(&split.pattern, split.semantics)?;
-        Ok(Splitter { cut: Cut::At(matcher), behavior: split.behavior, invert: split.invert })
+        let (behavior, invert) = match (split.semantics, split.behavior) {
+            (Semantics::Tiktoken, SplitBehavior::Isolated) => (SplitBehavior::Removed, true),
+            (_, behavior) => (behavior, split.invert),
+        };
+        Ok(Splitter { cut: Cut::At(matcher), behavior, invert })
     }
 
     /// GPT-2's cut.
