@@ -206,6 +206,15 @@ def machine() -> dict[str, Any]:
     }
 
 
+def write(report: dict[str, Any], kind: str, out: Path | None) -> Path:
+    """Write a report, by default among the results by kind and date, and say where."""
+    stamp = report["machine"]["date"].replace(":", "").replace("+0000", "Z")
+    out = out or RESULTS / f"{kind}-{stamp}.json"
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(json.dumps(report, indent=1) + "\n")
+    return out
+
+
 def main() -> int:
     """Measure, print a table, and write the results."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
@@ -245,10 +254,7 @@ def main() -> int:
                 f"{peer:>11} {speeds[peer]:8.1f} {result['ratio']:6.2f}x",
                 flush=True,
             )
-    stamp = report["machine"]["date"].replace(":", "").replace("+0000", "Z")
-    out = options.out or RESULTS / f"encode-{stamp}.json"
-    out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(json.dumps(report, indent=1) + "\n")
+    out = write(report, "encode", options.out)
     print(f"\nMB (10^6 bytes) a second, median of {options.repeat}. Written to {out}.")
     return 1 if failed else 0
 

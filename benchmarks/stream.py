@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import gc
-import json
 import statistics
 import sys
 import time
@@ -29,7 +28,7 @@ import protok
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.encode import RESULTS, SHARED, machine, prose
+from benchmarks.encode import SHARED, machine, prose, write
 
 VOCABULARIES = (
     "gpt2",
@@ -177,10 +176,7 @@ def main() -> int:
     versions = report["machine"]["versions"]
     if "transformers" in peers:
         versions["transformers"] = version("transformers")
-    stamp = report["machine"]["date"].replace(":", "").replace("+0000", "Z")
-    out = options.out or RESULTS / f"stream-{stamp}.json"
-    out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(json.dumps(report, indent=1) + "\n")
+    out = write(report, "stream", options.out)
     print(f"\nNanoseconds of processor time a token, median of {options.repeat}. Written to {out}.")
     return 1 if failed else 0
 

@@ -11,16 +11,15 @@ artifact. Exits with 1 if anything fails, with 2 if there is nothing to read.
 
 from __future__ import annotations
 
-import argparse
 import random
 import sys
-import time
 from pathlib import Path
 
 from protok import _core
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from differential import command
 from differential.paths import ARTIFACTS, Paths
 from differential.texts import SHARED, corpus, random_text
 
@@ -78,31 +77,11 @@ def check(name: str, edits: int, seed: int) -> tuple[int, float, list[str]]:
     return done, encoded / max(whole, 1), failures
 
 
-def main() -> int:
-    """Check every artifact and say how it went."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("--edits", type=int, default=100_000, help="over all artifacts")
-    parser.add_argument("--only", action="append", choices=[*ARTIFACTS], help="repeatable")
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    if not (SHARED / "artifacts").is_dir():
-        print("There is no ../shared to read artifacts and corpora from.", file=sys.stderr)
-        return 2
-    names = options.only or [*ARTIFACTS]
-    total, failed = 0, False
-    print(f"{'artifact':34} {'edits':>8} {'encoded':>8} {'fail':>6} {'seconds':>8}")
-    for name in names:
-        start = time.monotonic()
-        edits, share, failures = check(name, -(-options.edits // len(names)), options.seed)
-        total += edits
-        seconds = time.monotonic() - start
-        print(f"{name:34} {edits:8,} {share:8.1%} {len(failures):6,} {seconds:8.1f}", flush=True)
-        if failures:
-            failed = True
-            print(f"  {min(failures, key=len)[:600]}")
-    print(f"{total:,} edits")
-    return 1 if failed else 0
+def checked(name: str, count: int, seed: int) -> tuple[int, str, list[str]]:
+    """Check an artifact, and give the share that was encoded again as it is shown."""
+    done, share, failures = check(name, count, seed)
+    return done, f"{share:.1%}", failures
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(command.run(__doc__, "edits", "encoded", checked))

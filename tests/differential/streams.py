@@ -11,10 +11,8 @@ with 1 if anything does, with 2 if there is nothing to read.
 
 from __future__ import annotations
 
-import argparse
 import random
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,6 +21,7 @@ import protok
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from differential import command
 from differential.paths import ARTIFACTS, Paths
 from differential.texts import SHARED, corpus, random_text
 
@@ -177,31 +176,11 @@ def check(name: str, cuts: int, seed: int) -> tuple[int, int, list[str]]:
     raise AssertionError("the ids have no end")
 
 
-def main() -> int:
-    """Check every artifact and say how it went."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("--cuts", type=int, default=100_000, help="over all artifacts")
-    parser.add_argument("--only", action="append", choices=[*ARTIFACTS], help="repeatable")
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    if not (SHARED / "artifacts").is_dir():
-        print("There is no ../shared to read artifacts and corpora from.", file=sys.stderr)
-        return 2
-    names = options.only or [*ARTIFACTS]
-    total, failed = 0, False
-    print(f"{'artifact':34} {'cases':>8} {'cuts':>10} {'fail':>6} {'seconds':>8}")
-    for name in names:
-        start = time.monotonic()
-        cases, cuts, failures = check(name, -(-options.cuts // len(names)), options.seed)
-        total += cuts
-        seconds = time.monotonic() - start
-        print(f"{name:34} {cases:8,} {cuts:10,} {len(failures):6,} {seconds:8.1f}", flush=True)
-        if failures:
-            failed = True
-            print(f"  {min(failures, key=len)}")
-    print(f"{total:,} cuts")
-    return 1 if failed else 0
+def checked(name: str, count: int, seed: int) -> tuple[int, str, list[str]]:
+    """Check an artifact, and give the number of cases as it is shown."""
+    cases, made, failures = check(name, count, seed)
+    return made, f"{cases:,}", failures
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(command.run(__doc__, "cuts", "cases", checked))

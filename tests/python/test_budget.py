@@ -192,10 +192,13 @@ def test_every_language_of_the_parallel_corpus(shared: Path) -> None:
 
 @pytest.mark.parametrize(
     "name", ["gpt2", "llama3.1", "qwen3", "deepseek-v3", "gemma3", "mistral-v0.1", "t5-base",
-             "minilm-bert-uncased"],
+             "minilm-bert-uncased", "cl100k_base"],
 )  # fmt: skip
 def test_an_edit_of_a_megabyte_encodes_under_two_kilobytes(shared: Path, name: str) -> None:
-    tok = protok.load(shared / f"artifacts/{name}/tokenizer.json")
+    if name == "cl100k_base":
+        tok = protok.load(shared / f"artifacts/tiktoken/{name}.tiktoken", encoding=name)
+    else:
+        tok = protok.load(shared / f"artifacts/{name}/tokenizer.json")
     text = (shared / "corpus/prose/en/moby-dick.txt").read_bytes()[:1_000_000].decode()
     encoding = tok.encode(text, special="text")
     source = random.Random(5)

@@ -109,6 +109,19 @@ def test_skipped_tokens_are_released_without_text(llama3: protok.Tokenizer) -> N
     assert [delta.ids for delta in deltas] == [(id,) for id in ids]
 
 
+def test_a_delta_is_that_of_its_own_tokenizer_and_id(demo: protok.Tokenizer) -> None:
+    other = protok.train(protok.Recipe(vocab_size=260), ["low lower lowest"])
+    for _ in range(3):
+        for tok in (demo, other):
+            for id in (65, 66, 1, 65):
+                delta = tok.stream().push(id)
+                assert (delta.text, delta.ids) == (tok.decode([id]), (id,))
+        # What is only like an int is not what is kept.
+        delta = demo.stream().push(True)  # noqa: FBT003
+        assert delta.ids == (1,)
+        assert type(delta.ids[0]) is int
+
+
 def test_a_refused_id_changes_nothing(demo: protok.Tokenizer) -> None:
     stream = demo.stream()
     stream.push(demo.encode("one"))

@@ -106,7 +106,8 @@ impl Stream {
     #[pyo3(signature = (ids, /))]
     fn push<'py>(&self, ids: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = ids.py();
-        if let Ok(one) = ids.cast::<PyInt>()
+        // True is an int as well; it goes the way of sequences, and no delta shows it.
+        if let Ok(one) = ids.cast_exact::<PyInt>()
             && let Ok(id) = one.extract::<u32>()
         {
             let mut inner = lock(&self.inner)?;

@@ -1,5 +1,6 @@
 //! What each component of a spec rewrites, drops or adds for good.
 
+use crate::pattern::Matcher;
 use crate::spec::{
     Decoder, LlamaCppDecoder, Normalizer, Pattern, PreTokenizer, PrependScheme, Replace, Spec,
     SplitBehavior,
@@ -95,12 +96,15 @@ pub(super) fn of_pre_tokenizer(spec: Option<&PreTokenizer>) -> Vec<&'static str>
         }
         Some(PreTokenizer::CharDelimiterSplit(_)) => vec!["drops the character that it cuts at"],
         Some(PreTokenizer::UnicodeScripts) => vec!["drops what stands before the first script"],
+        Some(PreTokenizer::Split(split)) if split.keeps_only_matches() => {
+            let matcher = Matcher::of(&split.pattern, split.semantics);
+            match matcher.is_ok_and(|matcher| matcher.covers()) {
+                true => Vec::new(),
+                false => vec!["drops what its pattern does not match"],
+            }
+        }
         Some(PreTokenizer::Split(split)) if split.behavior == Removed => {
-            vec![if split.invert {
-                "drops what its pattern does not match"
-            } else {
-                "drops what its pattern matches"
-            }]
+            vec!["drops what its pattern matches"]
         }
         Some(PreTokenizer::Punctuation(punctuation)) if punctuation.behavior == Removed => {
             vec!["drops punctuation"]

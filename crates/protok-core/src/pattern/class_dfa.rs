@@ -117,6 +117,32 @@ impl ClassDfa {
         (usize::from(self.blocks[usize::from(block) * BLOCK + c % BLOCK]), width)
     }
 
+    /// Whether matches leave out nothing of any text: each character begins one, and whatever comes
+    /// behind it, the end included, some match is seen before nothing can match any more.
+    pub(super) fn covers(&self) -> bool {
+        let states = self.transitions.len() / self.stride;
+        let mut sure = vec![true; states];
+        let is_sure = |sure: &[bool], state: usize, class: usize| {
+            let step = self.step(state, class);
+            let goes_on = !step.is_stop() && class != self.end;
+            step.is_match() || (goes_on && sure[step.state() / self.stride])
+        };
+        let mut changed = true;
+        while std::mem::take(&mut changed) {
+            for state in (0..states).filter(|&state| state != self.start / self.stride) {
+                let row = state * self.stride;
+                if sure[state] && !(0..self.stride).all(|class| is_sure(&sure, row, class)) {
+                    sure[state] = false;
+                    changed = true;
+                }
+            }
+        }
+        (0..self.end).all(|class| {
+            let step = self.step(self.start, class);
+            !step.is_match() && is_sure(&sure, self.start, class)
+        })
+    }
+
     /// Whether a match can begin with a class.
     #[inline]
     pub(super) fn begins(&self, class: usize) -> bool {

@@ -138,6 +138,15 @@ impl Matcher {
         }
     }
 
+    /// Whether its matches are known to leave out nothing of any text.
+    #[must_use]
+    pub fn covers(&self) -> bool {
+        match &self.engine {
+            Engine::Dfa(dfa) => dfa.covers(),
+            Engine::Literal(_) | Engine::Memo(_) | Engine::Backtracking(_) => false,
+        }
+    }
+
     /// Compiles a pattern of the spec: a literal string, or a regular expression.
     ///
     /// # Errors

@@ -28,16 +28,15 @@ enum Cut {
 }
 
 impl Splitter {
-    /// Compiles a split. To tiktoken there is nothing but matches: what its pattern leaves out is
-    /// not encoded.
+    /// Compiles a split.
     ///
     /// # Errors
     /// As [`Matcher::compile`].
     pub fn compile(split: &spec::Split) -> Result<Self> {
         let matcher = Matcher::of(&split.pattern, split.semantics)?;
-        let (behavior, invert) = match (split.semantics, split.behavior) {
-            (Semantics::Tiktoken, SplitBehavior::Isolated) => (SplitBehavior::Removed, true),
-            (_, behavior) => (behavior, split.invert),
+        let (behavior, invert) = match split.keeps_only_matches() {
+            true => (SplitBehavior::Removed, true),
+            false => (split.behavior, split.invert),
         };
         Ok(Splitter { cut: Cut::At(matcher), behavior, invert })
     }
@@ -73,14 +72,15 @@ impl Splitter {
     /// What it does at a seam whose blank is `blank`.
     pub(super) fn at_seams(&self, blank: char) -> AtSeams {
         let Cut::At(matcher) = &self.cut else { return AtSeams::GoesOn };
-        let ends = matches!(
-            self.behavior,
-            SplitBehavior::Isolated | SplitBehavior::Removed | SplitBehavior::MergedWithNext
-        );
+        let ends = match self.behavior {
+            SplitBehavior::Isolated | SplitBehavior::Removed => true,
+            // Inverted, what is joined are gaps.
+            SplitBehavior::MergedWithNext => !self.invert,
+            _ => false,
+        };
         match () {
             () if !matcher.keeps_seams(blank) => AtSeams::Unknown,
-            // Inverted, what is joined are gaps.
-            () if ends && !self.invert && matcher.begins_at_seams(blank) => AtSeams::Cuts,
+            () if ends && matcher.begins_at_seams(blank) => AtSeams::Cuts,
             () => AtSeams::GoesOn,
         }
     }

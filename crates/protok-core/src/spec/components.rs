@@ -192,6 +192,19 @@ pub struct Split {
     pub semantics: Semantics,
 }
 
+impl Split {
+    /// Whether the pieces are the matches, and what lies between them is left out. To tiktoken
+    /// there is nothing but matches.
+    #[must_use]
+    pub fn keeps_only_matches(&self) -> bool {
+        match self.behavior {
+            SplitBehavior::Removed => self.invert,
+            SplitBehavior::Isolated => self.semantics == Semantics::Tiktoken,
+            _ => false,
+        }
+    }
+}
+
 fn hugging_face() -> Semantics {
     Semantics::HuggingFace
 }

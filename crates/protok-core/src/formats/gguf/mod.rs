@@ -2,7 +2,8 @@
 //!
 //! The Spec means what llama.cpp does with the file, which is not always what the model's own
 //! tokenizer did. Its SentencePiece models join by score whatever the pieces are for; its BERT has
-//! no longest word and drops spacing marks too; its T5 has other rules for blanks; some tokens are control tokens by their spelling.
+//! no longest word and drops spacing marks too; its T5 has other rules for blanks; some tokens are
+//! control tokens by their spelling.
 //! Only the metadata is read, so the start of a file is enough.
 //!
 //! Source: `llama-vocab.cpp` of llama.cpp.

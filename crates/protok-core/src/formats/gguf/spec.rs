@@ -157,19 +157,6 @@ impl Parts<'_> {
                     .value(token));
             }
         }
-        let scores = match self.header.metadata.floats("tokenizer.ggml.scores")? {
-            None => vec![0.0; self.tokens.len()],
-            Some(scores) if scores.len() < self.tokens.len() => {
-                return Err(Error::artifact(
-                    "tokenizer.ggml.scores",
-                    "There are fewer scores than tokens.",
-                ));
-            }
-            // Minus zero is zero to llama.cpp.
-            Some(scores) => {
-                scores.iter().take(self.tokens.len()).map(|&score| f64::from(score + 0.0)).collect()
-            }
-        };
         let mark = "\u{2581}".to_owned();
         let escape = Normalizer::Replace(Replace {
             pattern: Pattern::String(" ".to_owned()),
@@ -183,7 +170,7 @@ impl Parts<'_> {
         };
         let model = Model::SentencePieceBpe(SentencePieceBpe {
             vocab: self.vocab()?,
-            scores,
+            scores: self.scores()?,
             kinds: Vec::new(),
             unk_id: None,
             byte_fallback: true,
@@ -201,10 +188,24 @@ impl Parts<'_> {
         })
     }
 
+    /// The score of each token. Minus zero is zero to llama.cpp.
+    fn scores(&self) -> Result<Vec<f64>> {
+        const KEY: &str = "tokenizer.ggml.scores";
+        match self.header.metadata.floats(KEY)? {
+            None => Ok(vec![0.0; self.tokens.len()]),
+            Some(scores) if scores.len() < self.tokens.len() => {
+                Err(Error::artifact(KEY, "There are fewer scores than tokens."))
+            }
+            Some(scores) => {
+                let scores = scores.iter().take(self.tokens.len());
+                Ok(scores.map(|&score| f64::from(score + 0.0)).collect())
+            }
+        }
+    }
+
     /// UGM: of all ways to cut a text, the one that scores most.
     fn unigram(&self) -> Result<Spec> {
         const CHARSMAP: &str = "tokenizer.ggml.precompiled_charsmap";
-        const SCORES: &str = "tokenizer.ggml.scores";
         // Its pieces were settled before any correction of kinds.
         let kinds = special::listed(self.header)?;
         let undefined = kinds.iter().position(Option::is_none);
@@ -238,15 +239,9 @@ impl Parts<'_> {
             remove_extra_whitespaces: self.flag("remove_extra_whitespaces", false)?,
             protected: protected.collect(),
         });
-        let scores = self.header.metadata.floats(SCORES)?;
-        let scores = scores.unwrap_or_else(|| vec![0.0; self.tokens.len()]);
-        if scores.len() < self.tokens.len() {
-            return Err(Error::artifact(SCORES, "There are fewer scores than tokens."));
-        }
-        let scores = scores.into_iter().take(self.tokens.len()).map(f64::from).collect();
         let model = Model::Unigram(Unigram {
             vocab: self.vocab()?,
-            scores,
+            scores: self.scores()?,
             kinds,
             unk_id: Some(unk as usize),
             byte_fallback: false,
