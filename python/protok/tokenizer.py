@@ -55,7 +55,8 @@ def load(
         means another tokenizer is an :class:`~protok.ArtifactWarning`; ``tok.contradictions``
         lists the differences.
     cache_bytes
-        The size of the tokenizer's cache. It changes no result.
+        The most bytes that the cache of each thread may take; 16 MiB by default. Memory is taken as
+        texts need it. It changes no result.
 
     Examples
     --------

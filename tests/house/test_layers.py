@@ -70,11 +70,12 @@ CHAT_LAYERS = {
 INSIDE = {"cli": CLI_LAYERS, "budget": BUDGET_LAYERS, "chat": CHAT_LAYERS}
 
 # Facts and tools below the stages; `pattern` is the regular expressions that three stages use.
-BELOW = {"error", "text", "vocab", "spec", "pattern"}
+BELOW = {"error", "memory", "text", "vocab", "spec", "pattern"}
 STAGES = {"normalize", "pretokenize", "model", "postprocess", "added_tokens", "decode"}
 ENCODE = BELOW | STAGES | {"encoding", "parallel"}
 RUST_LAYERS: dict[str, set[str]] = {
     "error": set(),
+    "memory": set(),
     "text": {"error"},
     "spec": {"error", "text"},
     "vocab": {"error", "text", "spec"},

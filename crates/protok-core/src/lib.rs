@@ -7,6 +7,7 @@ pub mod error;
 pub mod formats;
 pub mod inspect;
 pub mod labels;
+mod memory;
 pub mod model;
 pub mod normalize;
 pub mod offsets;

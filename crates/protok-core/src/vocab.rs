@@ -148,6 +148,15 @@ impl Vocab {
         found.map(|&entry| self.entries[entry as usize].id)
     }
 
+    /// All spellings, each with the id that it leads to.
+    pub fn spellings(&self) -> impl Iterator<Item = (u32, &[u8])> + '_ {
+        let distinct = self.index.len() == self.entries.len();
+        self.entries
+            .iter()
+            .map(|entry| (entry.id, &self.arena[entry.start as usize..entry.end as usize]))
+            .filter(move |&(id, token)| distinct || self.id(token) == Some(id))
+    }
+
     /// All tokens by rising id.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &[u8])> + '_ {
         (0..=MAX_ID).take(self.by_id.len()).filter_map(|id| self.bytes(id).map(|bytes| (id, bytes)))

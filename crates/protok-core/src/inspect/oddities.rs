@@ -76,7 +76,7 @@ pub(super) fn of(
 ) -> Result<Oddities> {
     let size = |entry: &Entry| entry.surface.text.len() + 24;
     let work = |entries: &[Entry], _| {
-        let mut scratch = Scratch::new(0);
+        let mut scratch = Scratch::new(0, false);
         entries
             .iter()
             .map(|entry| Ok((entry.id, fate(pipeline, spelling, entry, &mut scratch)?)))
@@ -284,7 +284,7 @@ fn never_matched(pipeline: &Pipeline) -> Result<Vec<Named>> {
 /// Control tokens that the stages yield from the text that spells them, if nothing keeps the
 /// model from it and no added token is looked for.
 fn control_pieces(pipeline: &Pipeline) -> Result<Vec<Named>> {
-    let mut scratch = Scratch::new(0);
+    let mut scratch = Scratch::new(0, false);
     let mut found = Vec::new();
     let (model, vocab) = (pipeline.model(), pipeline.vocab());
     let unknown = crate::model::unknown_token(&pipeline.spec().model, vocab);

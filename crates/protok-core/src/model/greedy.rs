@@ -178,10 +178,14 @@ mod tests {
         let spec = spec::Bytes { vocab: TokenList::default(), offset: 3 };
         let model = Bytes::compile(&spec, &FxHashSet::default()).unwrap();
         let mut out = Vec::new();
-        model.encode("aé".as_bytes(), &Vocab::default(), &mut Scratch::new(0), &mut out).unwrap();
+        model
+            .encode("aé".as_bytes(), &Vocab::default(), &mut Scratch::new(0, false), &mut out)
+            .unwrap();
         assert_eq!(out, [100, 198, 172]);
         let model = Bytes::compile(&spec, &[100].into_iter().collect()).unwrap();
-        assert!(model.encode(b"a", &Vocab::default(), &mut Scratch::new(0), &mut out).is_err());
+        assert!(
+            model.encode(b"a", &Vocab::default(), &mut Scratch::new(0, false), &mut out).is_err()
+        );
         assert!(
             Bytes::compile(&spec::Bytes { offset: u32::MAX, ..spec }, &FxHashSet::default())
                 .is_err()
@@ -200,7 +204,7 @@ mod tests {
             let model = Greedy::compile(&spec::Greedy { vocab: list }, &vocab, &banned).unwrap();
             let (mut ids, mut spans, mut expected) = (Vec::new(), Vec::new(), Vec::new());
             let reference = model.encode_reference(&text, &vocab, &mut expected);
-            let mut scratch = Scratch::new(0);
+            let mut scratch = Scratch::new(0, false);
             prop_assert_eq!(model.encode(&text, &vocab, &mut scratch, &mut ids), reference.clone());
             prop_assert_eq!(model.encode_spans(&text, &vocab, &mut scratch, &mut spans), reference);
             prop_assert_eq!(&spans, &expected);

@@ -5,6 +5,7 @@
 //! when a spec is compiled; callers match on it once for a section of text and never per piece.
 
 pub mod bpe;
+pub mod cache;
 pub mod greedy;
 mod output;
 mod queue;
@@ -24,7 +25,7 @@ use rustc_hash::FxHashSet;
 
 use crate::error::{Error, Result};
 use crate::spec::{self, Merges, Semantics};
-use crate::text::seam::{crosses, letters};
+use crate::text::seam::{crosses, inks, letters};
 use crate::vocab::Vocab;
 
 pub use bpe::symbols::{Symbol, Unit};
@@ -43,6 +44,27 @@ pub trait Engine {
         scratch: &mut Scratch,
         out: &mut Vec<u32>,
     ) -> Result<()>;
+
+    /// Appends the tokens of pieces that follow one another in `text`: the first starts at
+    /// `start`, and each ends at the next of `ends`.
+    ///
+    /// # Errors
+    /// As [`Self::encode`].
+    fn encode_run(
+        &self,
+        text: &[u8],
+        mut start: usize,
+        ends: &[usize],
+        vocab: &Vocab,
+        scratch: &mut Scratch,
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
+        for &end in ends {
+            self.encode(&text[start..end], vocab, scratch, out)?;
+            start = end;
+        }
+        Ok(())
+    }
 
     /// Appends the same tokens, each with the bytes that it covers.
     ///
@@ -77,8 +99,9 @@ pub trait Observer {
 /// Nobody.
 impl Observer for () {}
 
-/// A compiled model.
+/// A compiled model. There are two to a tokenizer at most, so that their size is no matter.
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant)]
 pub enum Model {
     /// See [`bpe`].
     Bpe(bpe::Bpe),
@@ -134,6 +157,57 @@ pub fn keeps_seams(spec: &spec::Model, vocab: &Vocab, blank: char) -> bool {
     };
     let known = |c: char| vocab.id(c.to_string().as_bytes()).is_some();
     plain && letters().all(known) && known(blank) && vocab.iter().all(|(_, token)| !crosses(token))
+}
+
+/// Behind what a text may be cut before a blank.
+#[derive(Debug, Clone, Copy)]
+pub struct Before {
+    /// For each ASCII character, whether behind it.
+    pub ascii: [bool; 128],
+    /// Whether behind letters beyond ASCII.
+    pub wide: bool,
+}
+
+/// Behind what a text may be cut before `blank`, where nothing else cuts it there: see
+/// [`keeps_seams`].
+#[must_use]
+pub fn joints(spec: &spec::Model, vocab: &Vocab, blank: char) -> Before {
+    let mut safe = Before { ascii: [false; 128], wide: false };
+    let known = |c: char| vocab.id(c.to_string().as_bytes()).is_some();
+    let falls_back = match spec {
+        spec::Model::Bpe(bpe) => {
+            let apart = |affix: &Option<String>| affix.as_ref().is_none_or(String::is_empty);
+            if bpe.ignore_merges
+                || !apart(&bpe.continuing_subword_prefix)
+                || !apart(&bpe.end_of_word_suffix)
+            {
+                return safe;
+            }
+            bpe.byte_fallback || bpe.unk_token.is_some()
+        }
+        spec::Model::SentencePieceBpe(_) => true,
+        spec::Model::Greedy(_) => false,
+        spec::Model::Bytes(_) => return Before { ascii: [true; 128], wide: true },
+        _ => return safe,
+    };
+    // What a vocabulary does not know could be joined to what it does not know either.
+    safe.wide = falls_back && known(blank);
+    if !known(blank) && !falls_back {
+        return safe;
+    }
+    for ink in inks() {
+        safe.ascii[ink as usize] = known(ink);
+    }
+    let blank = blank.to_string();
+    for (_, token) in vocab.spellings() {
+        for at in memchr::memmem::find_iter(token, blank.as_bytes()).filter(|&at| at > 0) {
+            match safe.ascii.get_mut(usize::from(token[at - 1])) {
+                Some(safe) => *safe = false,
+                None => safe.wide &= token[..at].ends_with(blank.as_bytes()),
+            }
+        }
+    }
+    safe
 }
 
 impl Model {

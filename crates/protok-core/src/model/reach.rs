@@ -123,7 +123,7 @@ mod tests {
         let vocab = Vocab::new(spec.tokens()).unwrap();
         let none = FxHashSet::default();
         let model = Model::compile(spec, Semantics::HuggingFace, false, &vocab, &none).unwrap();
-        let mut scratch = Scratch::new(0);
+        let mut scratch = Scratch::new(0, false);
         let mut out = Vec::new();
         for piece in pieces(longest) {
             // Also beside a character that BPE lacks, and that is a word to WordPiece.

@@ -1,16 +1,20 @@
 //! The memory that encoding needs.
 
-use super::bpe::cache::Cache;
 use super::bpe::merge::MergeScratch;
 use super::bpe::symbols::Symbol;
+use super::cache::Cache;
 use super::sentencepiece_bpe;
 use super::unigram;
+use crate::pattern::Ends;
 
 /// The memory that encoding needs, kept from call to call; one for each thread, and never shared
 /// between two models, since it remembers what pieces became.
 #[derive(Debug)]
 pub struct Scratch {
     pub(super) cache: Cache,
+    parts: Cache,
+    ends: Option<Box<Ends>>,
+    cache_bytes: usize,
     pub(super) symbols: Vec<u32>,
     pub(super) spans: Vec<Symbol>,
     pub(super) tokens: Vec<u32>,
@@ -20,11 +24,16 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// With a cache of at most so many bytes.
+    /// With a cache of at most so many bytes: of pieces, or where texts may have parts that are
+    /// looked up before they are cut into pieces (`parts`), mostly of these.
     #[must_use]
-    pub fn new(cache_bytes: usize) -> Self {
+    pub fn new(cache_bytes: usize, parts: bool) -> Self {
+        let of_pieces = if parts { cache_bytes / 8 } else { cache_bytes };
         Self {
-            cache: Cache::new(cache_bytes),
+            cache: Cache::new(of_pieces),
+            parts: Cache::default(),
+            ends: None,
+            cache_bytes: cache_bytes - cache_bytes / 8,
             symbols: Vec::new(),
             spans: Vec::new(),
             tokens: Vec::new(),
@@ -32,5 +41,33 @@ impl Scratch {
             unigram: unigram::Paths::default(),
             sentencepiece: sentencepiece_bpe::MergeScratch::default(),
         }
+    }
+
+    /// Says how many bytes of text come, before the first of them.
+    pub fn expect(&mut self, bytes: usize) {
+        self.cache.expect(bytes);
+    }
+
+    /// Lends the cache of what parts of texts became before anything was done to them.
+    pub(crate) fn lend_parts(&mut self) -> Cache {
+        if !self.parts.has_room() {
+            self.parts = Cache::new(self.cache_bytes);
+        }
+        std::mem::take(&mut self.parts)
+    }
+
+    /// Takes back what [`Self::lend_parts`] lent.
+    pub(crate) fn take_parts(&mut self, parts: Cache) {
+        self.parts = parts;
+    }
+
+    /// Lends room for the ends of pieces.
+    pub(crate) fn lend_ends(&mut self) -> Box<Ends> {
+        self.ends.take().unwrap_or_default()
+    }
+
+    /// Takes back what [`Self::lend_ends`] lent.
+    pub(crate) fn take_ends(&mut self, ends: Box<Ends>) {
+        self.ends = Some(ends);
     }
 }

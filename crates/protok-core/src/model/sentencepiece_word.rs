@@ -148,7 +148,7 @@ mod tests {
         };
         let model = SentencePieceWord::compile(&spec, &vocab, &FxHashSet::default()).unwrap();
         let mut out = Vec::new();
-        model.encode_spans(text.as_bytes(), &vocab, &mut Scratch::new(0), &mut out).unwrap();
+        model.encode_spans(text.as_bytes(), &vocab, &mut Scratch::new(0, false), &mut out).unwrap();
         out.iter().map(|symbol| (symbol.id, symbol.start, symbol.end)).collect()
     }
 

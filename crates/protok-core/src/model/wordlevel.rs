@@ -94,7 +94,9 @@ mod tests {
             let banned = banned.iter().copied().collect();
             let model = WordLevel::compile(&spec, unit, &vocab, &banned);
             let mut out = Vec::new();
-            model.encode(piece.as_bytes(), &vocab, &mut Scratch::new(0), &mut out).map(|()| out)
+            model
+                .encode(piece.as_bytes(), &vocab, &mut Scratch::new(0, false), &mut out)
+                .map(|()| out)
         };
         assert_eq!(encode(spec("<unk>"), Unit::Character, &[], "é"), Ok(vec![2]));
         assert_eq!(encode(spec("<unk>"), Unit::Character, &[], "x"), Ok(vec![3]));

@@ -11,7 +11,6 @@
 
 use rustc_hash::FxHashSet;
 
-use super::bpe::cache::Key;
 use super::output::{NONE, Output, any_value};
 use super::trie::Trie;
 use super::{Engine, Scratch, Symbol, Unit};
@@ -123,10 +122,7 @@ impl Engine for WordPiece {
         scratch: &mut Scratch,
         out: &mut Vec<u32>,
     ) -> Result<()> {
-        let key = Key::of(piece);
-        if let Some(key) = key
-            && scratch.cache.get(key, out)
-        {
+        if scratch.cache.append(piece, out) {
             return Ok(());
         }
         let before = out.len();
@@ -134,9 +130,7 @@ impl Engine for WordPiece {
             out.truncate(before);
             out.push(self.unknown()?);
         }
-        if let Some(key) = key {
-            scratch.cache.put(key, &out[before..]);
-        }
+        scratch.cache.put(piece, &out[before..]);
         Ok(())
     }
 
@@ -211,7 +205,7 @@ mod tests {
     }
 
     fn all(model: &WordPiece, vocab: &Vocab, piece: &[u8]) -> Vec<(u32, usize, usize)> {
-        let mut scratch = Scratch::new(1 << 10);
+        let mut scratch = Scratch::new(1 << 10, false);
         let (mut ids, mut spans, mut reference) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..2 {
             ids.clear();
@@ -262,7 +256,7 @@ mod tests {
         let (model, vocab) = compile(&WORDS, Unit::Character, usize::MAX, &[]);
         let mut out = Vec::new();
         let word = "a".repeat(1 << 20);
-        model.encode(word.as_bytes(), &vocab, &mut Scratch::new(0), &mut out).unwrap();
+        model.encode(word.as_bytes(), &vocab, &mut Scratch::new(0, false), &mut out).unwrap();
         assert_eq!(out.len(), 1 << 20);
     }
 

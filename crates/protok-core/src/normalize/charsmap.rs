@@ -11,6 +11,8 @@
 //!
 //! The blob is untrusted: it is checked once when it is compiled, and no look-up leaves the array.
 
+use std::sync::OnceLock;
+
 use base64::Engine as _;
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -32,6 +34,20 @@ pub(super) struct Charsmap {
     /// What the trie says of each single ASCII character.
     ascii: Vec<Option<(usize, usize)>>,
     longest: bool,
+    facts: OnceLock<Facts>,
+}
+
+/// What is known of all keys.
+#[derive(Debug, Default)]
+struct Facts {
+    /// A blank follows an ASCII letter in one.
+    over_letter: bool,
+    /// A blank or a newline follows a graphic ASCII character in one.
+    over_ink: bool,
+    /// A blank or a newline follows a character beyond ASCII in one.
+    over_wide: bool,
+    /// One of several characters is replaced by nothing, or by what ends in a blank.
+    joins_to_nothing: bool,
 }
 
 /// A unit of the double array.
@@ -86,7 +102,8 @@ impl Charsmap {
         let replacements = String::from_utf8(replacements.to_vec())
             .map_err(|_| bad("A replacement of the character map is not UTF-8.".to_owned()))?;
         let longest = semantics == Semantics::SentencePiece;
-        let mut map = Self { units, replacements, ascii: Vec::new(), longest };
+        let facts = OnceLock::new();
+        let mut map = Self { units, replacements, ascii: Vec::new(), longest, facts };
         map.check()?;
         map.ascii = (0..128u8).map(|byte| map.shortest(&[byte])).collect();
         Ok(map)
@@ -119,14 +136,12 @@ impl Charsmap {
         }
     }
 
-    /// The bytes of the longest key; none if the trie goes round in circles.
+    /// The children of each base, as lists: the first child of a base, and the next after a child.
     ///
     /// The children of a node share a base, and a child names the byte that leads to it, so every
-    /// unit is the child of one base. From the root's base on, each base is walked once.
-    fn longest_key(&self) -> Option<usize> {
-        const OPEN: u32 = u32::MAX;
-        let bases = self.units.len().next_multiple_of(256);
-        let mut first = vec![NONE; bases];
+    /// unit is the child of one base.
+    fn children(&self) -> (Vec<u32>, Vec<u32>) {
+        let mut first = vec![NONE; self.units.len().next_multiple_of(256)];
         let mut next = vec![NONE; self.units.len()];
         for (at, unit) in self.units.iter().map(|&unit| Unit(unit)).enumerate() {
             if !unit.is_value() && unit.label() != 0 {
@@ -134,6 +149,15 @@ impl Charsmap {
                 next[at] = std::mem::replace(base, at as u32);
             }
         }
+        (first, next)
+    }
+
+    /// The bytes of the longest key; none if the trie goes round in circles. From the root's base on,
+    /// each base is walked once.
+    fn longest_key(&self) -> Option<usize> {
+        const OPEN: u32 = u32::MAX;
+        let bases = self.units.len().next_multiple_of(256);
+        let (first, next) = self.children();
         // The longest way from each base, counted from 1; 0 for one not seen yet.
         let mut ways = vec![0u32; bases];
         let child = |base: usize| first.get(base).copied().unwrap_or(NONE);
@@ -166,29 +190,69 @@ impl Charsmap {
         Some(longest as usize)
     }
 
-    /// Whether a key may reach over a seam: each key is walked, since a seam may be anywhere in it.
+    /// Whether a key may reach over a seam.
     pub(super) fn crosses_seams(&self) -> bool {
-        let Some(&root) = self.units.first() else { return false };
-        let mut seen = vec![[false; 2]; self.units.len().next_multiple_of(256)];
-        let mut open = vec![(Unit(root).offset(), false)];
-        while let Some((node, letter)) = open.pop() {
-            match seen.get_mut(node) {
-                Some(seen) if !seen[usize::from(letter)] => seen[usize::from(letter)] = true,
+        self.facts().over_letter
+    }
+
+    /// Whether a key may reach over a blank or a newline behind a graphic ASCII character, or what
+    /// stands before one be gone or end in a blank.
+    pub(super) fn crosses_joints(&self) -> bool {
+        self.facts().over_ink || self.facts().joins_to_nothing
+    }
+
+    /// Whether a key may reach over a blank or a newline behind a character beyond ASCII.
+    pub(super) fn crosses_wide(&self) -> bool {
+        self.facts().over_wide
+    }
+
+    fn facts(&self) -> &Facts {
+        self.facts.get_or_init(|| self.find_facts())
+    }
+
+    /// Walks all keys. What is known of the way to a place in one is a number: what kind of byte
+    /// was read last, and whether no character was begun, one, or several.
+    fn find_facts(&self) -> Facts {
+        const KINDS: usize = 4;
+        let mut facts = Facts::default();
+        let (first, next) = self.children();
+        let Some(&root) = self.units.first() else { return facts };
+        let mut seen = vec![0_u16; first.len()];
+        let mut open = vec![(Unit(root).offset(), 0)];
+        while let Some((base, way)) = open.pop() {
+            match seen.get_mut(base) {
+                Some(seen) if *seen >> way & 1 == 0 => *seen |= 1 << way,
                 _ => continue,
             }
-            for byte in 1..=255u8 {
-                let at = node ^ usize::from(byte);
-                let Some(unit) = self.units.get(at).map(|&unit| Unit(unit)) else { continue };
-                if unit.label() != u32::from(byte) {
-                    continue;
+            let (last, chars) = (way % KINDS, way / KINDS);
+            let mut child = first[base];
+            while child != NONE {
+                let unit = Unit(self.units[child as usize]);
+                let byte = unit.label() as u8;
+                if matches!(byte, b' ' | b'\n') {
+                    facts.over_wide |= last == 1;
+                    facts.over_ink |= last >= 2;
+                    facts.over_letter |= last == 3 && byte == b' ';
                 }
-                if letter && byte == b' ' {
-                    return true;
+                let kind = match byte {
+                    0x80.. => 1,
+                    _ if byte.is_ascii_alphabetic() => 3,
+                    _ if byte.is_ascii_graphic() => 2,
+                    _ => 0,
+                };
+                let chars = (chars + usize::from(byte & 0xC0 != 0x80)).min(2);
+                let target = child as usize ^ unit.offset();
+                if unit.has_leaf() && chars == 2 {
+                    let value = self.units.get(target).map_or(0, |&leaf| Unit(leaf).value());
+                    let (start, end) = self.replacement(value);
+                    let new = &self.replacements[start..end];
+                    facts.joins_to_nothing |= new.is_empty() || new.ends_with(' ');
                 }
-                open.push((at ^ unit.offset(), byte.is_ascii_alphabetic()));
+                open.push((target, chars * KINDS + kind));
+                child = next[child as usize];
             }
         }
-        false
+        facts
     }
 
     /// Calls `found` with the length of each key that starts `key`, shortest first, and where its

@@ -24,7 +24,7 @@ use crate::text::aligned::AlignedText;
 use crate::text::alignment::Alignment;
 use crate::text::alphabet;
 use crate::text::edits::{Edits, check_growth};
-use crate::text::seam::letters;
+use crate::text::seam::{inks, letters};
 
 use charsmap::Charsmap;
 pub use forms::Form;
@@ -172,6 +172,72 @@ impl Normalizer {
         found
     }
 
+    /// Whether it does nothing.
+    #[must_use]
+    pub fn is_identity(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    /// Whether it does something else at the ends of a text.
+    #[must_use]
+    pub fn cares_for_ends(&self) -> bool {
+        self.steps.iter().any(|step| {
+            matches!(
+                step,
+                Step::Prepend(_)
+                    | Step::Strip { .. }
+                    | Step::SentencePiece(_)
+                    | Step::LlamaCppWords(_)
+                    | Step::LlamaCppBlanks(_)
+            )
+        })
+    }
+
+    /// Whether, as far as rules know, the text may also be cut between a letter beyond ASCII and
+    /// `blank`.
+    #[must_use]
+    pub fn may_join_wide(&self, blank: char) -> bool {
+        self.steps.iter().all(|step| match step {
+            Step::Charsmap(map) => !map.crosses_wide(),
+            Step::Replace { pattern, .. } => pattern.needle().is_some_and(|needle| {
+                let wide = needle.iter().any(|byte| !byte.is_ascii());
+                !wide && step.keeps_joints(blank) && !needle[1..].contains(&(blank as u8))
+            }),
+            Step::SentencePiece(rules) => rules.may_join_wide(),
+            _ => step.keeps_joints(blank),
+        })
+    }
+
+    /// For each ASCII character, what it becomes in front of `blank`, if a text may be normalized part
+    /// by part where it is cut between the two; and what `blank` becomes.
+    #[must_use]
+    pub fn joints(&self, blank: char) -> Option<([Option<char>; 128], char)> {
+        if !self.steps.iter().all(|step| step.keeps_joints(blank)) {
+            return None;
+        }
+        let inside = Ends { start: false, end: false };
+        let mut found = [None; 128];
+        let mut becomes = None;
+        for ink in inks() {
+            let text = format!("{ink}{blank}{ink}");
+            let normalized = self.apply_between(&text, inside).ok()?;
+            let mut chars = normalized.chars();
+            let (Some(first), Some(blank), Some(last), None) =
+                (chars.next(), chars.next(), chars.next(), chars.next())
+            else {
+                continue;
+            };
+            let known = matches!(blank, ' ' | '\n' | '\u{2581}');
+            if first.is_ascii_graphic() && last == first && known {
+                if *becomes.get_or_insert(blank) != blank {
+                    return None;
+                }
+                found[ink as usize] = Some(first);
+            }
+        }
+        Some((found, becomes?))
+    }
+
     /// Normalizes `text`, keeping track of where everything came from, and tells the name of
     /// each step that changed something, with the text after it.
     ///
@@ -258,7 +324,8 @@ impl Step {
         match self {
             Step::Charsmap(map) => !map.crosses_seams(),
             Step::Replace { pattern, .. } => {
-                pattern.keeps_seams(' ') && pattern.keeps_seams('\u{2581}')
+                let before: Vec<char> = letters().collect();
+                pattern.keeps_seams(&before, ' ') && pattern.keeps_seams(&before, '\u{2581}')
             }
             Step::SentencePiece(rules) => rules.keeps_seams(),
             // No form composes a letter and a blank. The others look at single characters, or at the
@@ -273,6 +340,24 @@ impl Step {
             | Step::DropNonspacingMarks
             | Step::Nmt => true,
             Step::ByteLevel | Step::LlamaCppWords(_) | Step::LlamaCppBlanks(_) => false,
+        }
+    }
+
+    /// Whether the step does the same to the parts of a text that is cut between a graphic ASCII
+    /// character and `blank`.
+    fn keeps_joints(&self, blank: char) -> bool {
+        match self {
+            Step::Charsmap(map) => !map.crosses_joints(),
+            Step::Replace { pattern, content } => {
+                let before: Vec<char> = inks().collect();
+                // What is replaced by nothing, or by a blank, must be blanks.
+                let ends_in_ink =
+                    content.ends_with(|c: char| c.is_alphanumeric() || inks().any(|ink| ink == c));
+                (ends_in_ink || pattern.is_of_blanks())
+                    && [blank, ' ', '\u{2581}'].iter().all(|&c| pattern.keeps_seams(&before, c))
+            }
+            Step::SentencePiece(rules) => rules.keeps_joints(),
+            _ => self.keeps_seams(),
         }
     }
 

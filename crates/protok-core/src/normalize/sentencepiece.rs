@@ -50,6 +50,16 @@ impl SentencePiece {
         self.stretches.keep_seams()
     }
 
+    /// Whether no rule looks across a joint: a blank or a newline behind a graphic ASCII character.
+    pub(super) fn keeps_joints(&self) -> bool {
+        self.stretches.keep_joints()
+    }
+
+    /// Whether no rule looks across a blank or a newline behind a letter beyond ASCII.
+    pub(super) fn may_join_wide(&self) -> bool {
+        self.stretches.may_join_wide()
+    }
+
     pub(super) fn edits(&self, text: &str, ends: Ends, edits: &mut Edits) {
         let mut at = 0;
         if self.remove_extra && ends.start {

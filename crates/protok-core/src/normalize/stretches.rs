@@ -5,7 +5,7 @@
 use super::Charsmap;
 use crate::error::{Error, Result};
 use crate::spec::Semantics;
-use crate::text::seam::crosses;
+use crate::text::seam::{crosses, crosses_joint};
 use crate::vocab::SeededMap;
 
 /// Longer user-defined pieces are refused: at each place of a text so far is read ahead.
@@ -20,6 +20,8 @@ pub(super) struct Stretches {
     starts: bool,
     /// Whether a piece reaches over a seam.
     cross: bool,
+    /// Whether a piece reaches over a joint.
+    cross_joints: bool,
 }
 
 /// The pieces, as steps from node to node: built in time linear in their bytes, whatever they are.
@@ -89,13 +91,24 @@ impl Stretches {
                 .hint("llama.cpp would cut through characters of other texts."));
         }
         let cross = protected.iter().any(|piece| crosses(piece.as_bytes()));
+        let cross_joints = protected.iter().any(|piece| crosses_joint(piece.as_bytes()));
         let protected = (!protected.is_empty()).then(|| Pieces::new(protected));
-        Ok(Self { charsmap, protected, starts, cross })
+        Ok(Self { charsmap, protected, starts, cross, cross_joints })
     }
 
     /// Whether neither looks across a [seam](crate::text::seam).
     pub(super) fn keep_seams(&self) -> bool {
         !self.cross && !self.charsmap.as_ref().is_some_and(Charsmap::crosses_seams)
+    }
+
+    /// Whether neither looks across a blank or a newline behind a graphic ASCII character.
+    pub(super) fn keep_joints(&self) -> bool {
+        !self.cross_joints && !self.charsmap.as_ref().is_some_and(Charsmap::crosses_joints)
+    }
+
+    /// Whether neither looks across a blank or a newline behind a letter beyond ASCII.
+    pub(super) fn may_join_wide(&self) -> bool {
+        self.protected.is_none() && !self.charsmap.as_ref().is_some_and(Charsmap::crosses_wide)
     }
 
     /// How many bytes of the text are replaced next, and by what.

@@ -101,6 +101,11 @@ impl ClassDfa {
         }
     }
 
+    /// The class of an ASCII byte.
+    pub(super) fn ascii_class(&self, byte: usize) -> usize {
+        usize::from(self.ascii[byte])
+    }
+
     #[inline]
     fn wide_class_at(&self, text: &[u8], at: usize, first: u8) -> (usize, usize) {
         let follow =
@@ -120,6 +125,36 @@ impl ClassDfa {
     /// Whether matches leave out nothing of any text: each character begins one, and whatever comes
     /// behind it, the end included, some match is seen before nothing can match any more.
     pub(super) fn covers(&self) -> bool {
+        let sure = self.sure_states();
+        (0..self.end).all(|class| self.surely_begins_with(class, &sure))
+    }
+
+    /// Whether nothing but white space matches: whatever else is read ends a match or the search.
+    pub(super) fn is_of_blanks(&self) -> bool {
+        let mut blank = vec![false; self.stride];
+        for c in (0..=0x3000).filter_map(char::from_u32).filter(|c| c.is_whitespace()) {
+            blank[self.class_of(c)] = true;
+        }
+        let others = || ('!'..='~').chain(['é', '一', '\u{2581}']).map(|c| self.class_of(c));
+        others().all(|class| !blank[class])
+            && (self.start..self.transitions.len()).step_by(self.stride).all(|state| {
+                let classes = (0..self.end).filter(|&class| !blank[class]);
+                classes.into_iter().all(|class| self.step(state, class).is_stop())
+            })
+    }
+
+    /// Whether a match begins at a character, whatever comes behind it.
+    pub(super) fn surely_begins(&self, c: char) -> bool {
+        self.surely_begins_with(self.class_of(c), &self.sure_states())
+    }
+
+    fn surely_begins_with(&self, class: usize, sure: &[bool]) -> bool {
+        let step = self.step(self.start, class);
+        !step.is_match() && !step.is_stop() && sure[step.state() / self.stride]
+    }
+
+    /// By number, whether some match is seen from a state on before nothing can match any more.
+    fn sure_states(&self) -> Vec<bool> {
         let states = self.transitions.len() / self.stride;
         let mut sure = vec![true; states];
         let is_sure = |sure: &[bool], state: usize, class: usize| {
@@ -137,10 +172,7 @@ impl ClassDfa {
                 }
             }
         }
-        (0..self.end).all(|class| {
-            let step = self.step(self.start, class);
-            !step.is_match() && is_sure(&sure, self.start, class)
-        })
+        sure
     }
 
     /// Whether a match can begin with a class.
@@ -149,17 +181,17 @@ impl ClassDfa {
         self.begins[class]
     }
 
-    fn class_of(&self, c: char) -> usize {
+    pub(super) fn class_of(&self, c: char) -> usize {
         self.class_at(c.encode_utf8(&mut [0; 4]).as_bytes(), 0).0
     }
 
-    /// Whether nothing goes on from a letter to `blank`, and no match is empty.
-    pub(super) fn ends_at(&self, blank: char) -> bool {
+    /// Whether nothing goes on from any of `before` to `blank`, and no match is empty.
+    pub(super) fn ends_at(&self, before: &[char], blank: char) -> bool {
         let blank = self.class_of(blank);
         let states = (self.start..self.transitions.len()).step_by(self.stride);
         states.into_iter().all(|state| {
-            letters().all(|letter| {
-                let next = self.step(state, self.class_of(letter)).state();
+            before.iter().all(|&before| {
+                let next = self.step(state, self.class_of(before)).state();
                 next == DEAD || self.step(next, blank).is_stop()
             })
         }) && (0..self.stride).all(|class| !self.step(self.start, class).is_match())

@@ -16,6 +16,7 @@ use crate::error::{Error, Result};
 use crate::spec::{Pattern, Semantics};
 use crate::text::seam::crosses;
 
+use super::blocks::Blocks;
 use super::class_dfa::{ClassDfa, DEAD};
 use super::fallback::Backtracker;
 use super::memo::{Memo, Memory};
@@ -45,6 +46,9 @@ const MAX_DEAD_ENDS: usize = 1 << 30;
 pub struct Matcher {
     engine: Engine,
     source: String,
+    /// Whether matches are known to leave out nothing of any text.
+    covers: bool,
+    blocks: Option<Blocks>,
 }
 
 #[derive(Debug)]
@@ -98,7 +102,11 @@ impl Matcher {
                     .value(shortened(pattern)));
             }
         };
-        Ok(Matcher { engine, source: shortened(pattern) })
+        let (covers, blocks) = match &engine {
+            Engine::Dfa(dfa) if dfa.covers() => (true, Blocks::of(dfa, dialect)),
+            _ => (false, None),
+        };
+        Ok(Matcher { engine, source: shortened(pattern), covers, blocks })
     }
 
     /// Whether it looks for a literal string, whatever stands around that.
@@ -116,13 +124,22 @@ impl Matcher {
         }
     }
 
-    /// Whether no match reaches over a [seam](crate::text::seam) whose blank became `blank`, nor
-    /// depends on what is beyond that: then the matches of a text are those of its parts.
+    /// Whether no match reaches over a [seam](crate::text::seam) whose blank became `blank`, with
+    /// one of `before` in front, nor depends on what is beyond that: then the matches of a text are
+    /// those of its parts.
     #[must_use]
-    pub fn keeps_seams(&self, blank: char) -> bool {
+    pub fn keeps_seams(&self, before: &[char], blank: char) -> bool {
         match &self.engine {
-            Engine::Dfa(dfa) => dfa.ends_at(blank),
-            Engine::Literal(finder) => !finder.needle().is_empty() && !crosses(finder.needle()),
+            Engine::Dfa(dfa) => dfa.ends_at(before, blank),
+            Engine::Literal(finder) => {
+                let needle = finder.needle();
+                !needle.is_empty()
+                    && !crosses(needle)
+                    && before.iter().all(|before| {
+                        let across = format!("{before}{blank}");
+                        memmem::find(needle, across.as_bytes()).is_none()
+                    })
+            }
             Engine::Memo(_) | Engine::Backtracking(_) => false,
         }
     }
@@ -138,13 +155,46 @@ impl Matcher {
         }
     }
 
+    /// Whether nothing but white space matches.
+    #[must_use]
+    pub fn is_of_blanks(&self) -> bool {
+        match &self.engine {
+            Engine::Dfa(dfa) => dfa.is_of_blanks(),
+            Engine::Literal(finder) => {
+                !finder.needle().is_empty() && finder.needle().iter().all(u8::is_ascii_whitespace)
+            }
+            Engine::Memo(_) | Engine::Backtracking(_) => false,
+        }
+    }
+
+    /// Whether no match begins at a character.
+    #[must_use]
+    pub fn skips(&self, c: char) -> bool {
+        match &self.engine {
+            Engine::Dfa(dfa) => !dfa.begins(dfa.class_of(c)),
+            Engine::Literal(_) | Engine::Memo(_) | Engine::Backtracking(_) => false,
+        }
+    }
+
+    /// Whether a match begins at a character, whatever comes behind it.
+    #[must_use]
+    pub fn surely_begins(&self, c: char) -> bool {
+        match &self.engine {
+            Engine::Dfa(dfa) => dfa.surely_begins(c),
+            Engine::Literal(_) | Engine::Memo(_) | Engine::Backtracking(_) => false,
+        }
+    }
+
     /// Whether its matches are known to leave out nothing of any text.
     #[must_use]
     pub fn covers(&self) -> bool {
-        match &self.engine {
-            Engine::Dfa(dfa) => dfa.covers(),
-            Engine::Literal(_) | Engine::Memo(_) | Engine::Backtracking(_) => false,
-        }
+        self.covers
+    }
+
+    /// What cuts blocks of ASCII as the pattern would.
+    #[inline]
+    pub(super) fn blocks(&self) -> Option<&Blocks> {
+        self.blocks.as_ref()
     }
 
     /// Compiles a pattern of the spec: a literal string, or a regular expression.
@@ -164,7 +214,8 @@ impl Matcher {
     #[must_use]
     pub fn literal(text: &str) -> Self {
         let finder = memmem::Finder::new(text).into_owned();
-        Matcher { engine: Engine::Literal(Box::new(finder)), source: shortened(text) }
+        let engine = Engine::Literal(Box::new(finder));
+        Matcher { engine, source: shortened(text), covers: false, blocks: None }
     }
 
     /// Which engine runs the pattern: `"dfa"`, `"memo"`, `"backtracking"` or `"literal"`.
@@ -278,6 +329,14 @@ impl Matches<'_, '_> {
             }
         }
         Ok(None)
+    }
+
+    /// Goes on at a place where a match is known to start.
+    #[inline]
+    pub(super) fn go_on_at(&mut self, at: usize) {
+        self.at = at;
+        self.begun = None;
+        self.last_end = Some(at);
     }
 
     /// How many bytes were read beyond the ends of matches so far.

@@ -43,6 +43,7 @@ impl Pipeline {
     ) -> Result<Batch> {
         let mut groups = map_groups(inputs, size, threads, |inputs, start| {
             self.with_scratch(&options.special, |scratch| {
+                scratch.expect(inputs.iter().map(size).sum());
                 let mut group = Batch::empty(options.add_special_tokens);
                 for (index, input) in (start..).zip(inputs) {
                     self.encode_row(input, options, scratch, &mut group)

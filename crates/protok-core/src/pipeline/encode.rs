@@ -1,12 +1,16 @@
 //! The fast path: text to ids.
 
+use std::borrow::Cow;
+
 use crate::added_tokens::{Phase, SpecialPolicy};
 use crate::encoding::{Encoding, Part, Source};
 use crate::error::{Error, Result};
-use crate::model::{Engine, with_engine};
-use crate::normalize::Ends;
+use crate::model::{Engine, Scratch, with_engine};
+use crate::normalize;
+use crate::pattern::{Matcher, Tiles};
 use crate::postprocess::Item;
 use crate::pretokenize::Beginning;
+use crate::text::alignment::Alignment;
 
 use super::Pipeline;
 use super::choice::{Choice, Sink};
@@ -57,7 +61,7 @@ impl Pipeline {
         &self,
         text: &str,
         start: usize,
-        ends: Ends,
+        ends: normalize::Ends,
         policy: &SpecialPolicy,
         sink: &mut Sink<'_>,
         out: &mut Vec<u32>,
@@ -83,18 +87,28 @@ impl Pipeline {
         &self,
         text: &str,
         start: usize,
-        ends: Ends,
+        ends: normalize::Ends,
         policy: &SpecialPolicy,
         sink: &mut Sink<'_>,
         out: &mut Vec<u32>,
     ) -> Result<()> {
-        // Few pre-tokenizers care what the start of the text became.
-        let (normalized, alignment) = if start == 0 && self.pre_tokenizer.asks_for_head() {
-            let (normalized, alignment) = self.normalizer.apply_with_alignment(text, ends)?;
-            (normalized, Some(alignment))
-        } else {
-            (self.normalizer.apply_between(text, ends)?, None)
-        };
+        let joints = self.joints(text.len(), policy);
+        if let (Some(joints), Sink::Cached(scratch)) = (joints, &mut *sink) {
+            if !self.normalizer.is_identity() {
+                return self.encode_by_parts(text, start, ends, policy, (joints, scratch), out);
+            }
+            return self.added.split(text, Phase::Normalized, policy, |section| {
+                let Some(id) = section.token else {
+                    let part = &text[section.start..section.end];
+                    let start = start + section.start;
+                    let ends = ends.of_part(section.start, section.end, text.len());
+                    return self.encode_by_parts(part, start, ends, policy, (joints, scratch), out);
+                };
+                out.push(id);
+                Ok(())
+            });
+        }
+        let (normalized, alignment) = self.normalize_section(text, start, ends)?;
         self.added.split(&normalized, Phase::Normalized, policy, |section| match section.token {
             Some(id) => {
                 out.push(id);
@@ -111,6 +125,38 @@ impl Pipeline {
         })
     }
 
+    /// Encodes a part of a section, or all of it, in which nothing is an added token.
+    pub(super) fn encode_part_of(
+        &self,
+        text: &str,
+        start: usize,
+        ends: normalize::Ends,
+        policy: &SpecialPolicy,
+        scratch: &mut Scratch,
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
+        let (normalized, alignment) = self.normalize_section(text, start, ends)?;
+        let head =
+            alignment.map_or(0, |alignment| alignment.head(&normalized, 0..normalized.len()));
+        let beginning = Beginning { head, goes_on: !ends.start };
+        self.encode_pieces(&normalized, beginning, policy, &mut Sink::Cached(scratch), out)
+    }
+
+    /// A section normalized, and where it came from if the pre-tokenizer asks for that.
+    fn normalize_section<'t>(
+        &self,
+        text: &'t str,
+        start: usize,
+        ends: normalize::Ends,
+    ) -> Result<(Cow<'t, str>, Option<Alignment>)> {
+        // Few pre-tokenizers care what the start of the text became.
+        if start == 0 && self.pre_tokenizer.asks_for_head() {
+            let (normalized, alignment) = self.normalizer.apply_with_alignment(text, ends)?;
+            return Ok((normalized, Some(alignment)));
+        }
+        Ok((self.normalizer.apply_between(text, ends)?, None))
+    }
+
     /// Encodes normalized text without any added tokens.
     #[inline]
     fn encode_pieces(
@@ -125,6 +171,9 @@ impl Pipeline {
         match sink {
             // One loop for each kind of model: nothing is decided for each piece.
             Sink::Cached(scratch) => with_engine!(model, engine => {
+                if let Some(matcher) = self.pre_tokenizer.tiling() {
+                    return self.encode_tiles(engine, matcher, text, scratch, out);
+                }
                 self.pre_tokenizer.for_each_piece(text, beginning, |piece| {
                     Engine::encode(engine, piece, &self.vocab, scratch, out)
                 })
@@ -135,6 +184,36 @@ impl Pipeline {
                 Ok(())
             }),
         }
+    }
+
+    /// Encodes a text whose pieces are the matches of a pattern.
+    #[inline]
+    fn encode_tiles(
+        &self,
+        engine: &impl Engine,
+        matcher: &Matcher,
+        text: &str,
+        scratch: &mut Scratch,
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
+        let mut tiles = Tiles::new(matcher, text);
+        let mut ends = scratch.lend_ends();
+        let mut start = 0;
+        let result = loop {
+            if let Err(error) = tiles.next_ends(&mut ends) {
+                break Err(error);
+            }
+            let places = ends.places();
+            let Some(&end) = places.last() else { break Ok(()) };
+            let text = text.as_bytes();
+            let run = engine.encode_run(text, start, places, &self.vocab, scratch, out);
+            if run.is_err() {
+                break run;
+            }
+            start = end;
+        };
+        scratch.take_ends(ends);
+        result
     }
 
     /// Encodes one text or two, with the template.

@@ -10,6 +10,7 @@ mod bytes;
 pub mod choice;
 pub mod encode;
 pub mod input;
+mod parts;
 pub mod reference;
 pub mod seams;
 pub mod spans;
@@ -34,7 +35,7 @@ use crate::vocab::Vocab;
 use bytes::Stray;
 
 /// The cache of each thread, in bytes, where the caller does not say.
-pub const DEFAULT_CACHE_BYTES: usize = 4 << 20;
+pub const DEFAULT_CACHE_BYTES: usize = 16 << 20;
 
 /// Why a token is a control token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,6 +97,8 @@ pub struct Pipeline {
     cache_bytes: usize,
     /// Whether texts can be encoded part by part, once somebody asked.
     seams: OnceLock<Option<seams::Seams>>,
+    /// Where texts may be cut before anything is done to them, once somebody asked.
+    joints: OnceLock<Option<Box<parts::Joints>>>,
     /// Scratch memory of the model and of the plain model, which remember different tokens.
     idle: [Mutex<Vec<Scratch>>; 2],
 }
@@ -151,6 +154,7 @@ impl Pipeline {
             cache_bytes: options.cache_bytes.unwrap_or(DEFAULT_CACHE_BYTES),
             idle: Default::default(),
             seams: OnceLock::new(),
+            joints: OnceLock::new(),
             spec,
         })
     }
@@ -312,7 +316,9 @@ impl Pipeline {
         let plain = self.plain_model.is_some() && !policy.takes_pieces();
         let idle = &self.idle[usize::from(plain)];
         let kept = idle.try_lock().ok().and_then(|mut idle| idle.pop());
-        let mut scratch = kept.unwrap_or_else(|| Scratch::new(self.cache_bytes));
+        let mut scratch = kept.unwrap_or_else(|| {
+            Scratch::new(self.cache_bytes, self.pre_tokenizer.tiling().is_none())
+        });
         let result = work(&mut scratch);
         if let Ok(mut idle) = idle.try_lock()
             && idle.len() < MOST_IDLE

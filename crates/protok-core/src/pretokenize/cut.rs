@@ -77,18 +77,41 @@ impl Cut {
         }
     }
 
-    /// What it does at a seam whose blank is `blank`.
-    pub(super) fn at_seams(&self, blank: char) -> AtSeams {
+    /// What it does at a seam whose blank is `blank`, with one of `before` in front, none of which
+    /// is white space. A letter stands behind it; `anything` may.
+    pub(super) fn at_seams(&self, before: &[char], blank: char, anything: bool) -> AtSeams {
         let ends = |ends| if ends { AtSeams::Cuts } else { AtSeams::GoesOn };
+        let any = |is: fn(char) -> bool| before.iter().any(|&c| is(c));
         match self {
-            Self::Pattern(splitter) => splitter.at_seams(blank),
+            Self::Pattern(splitter) => splitter.at_seams(before, blank, anything),
             Self::WhiteSpace => ends(blank.is_whitespace()),
-            Self::Words => ends(!is_word(blank)),
+            Self::Words if blank.is_whitespace() => AtSeams::Cuts,
+            Self::Words if is_word(blank) || any(|c| !is_word(c)) => AtSeams::Unknown,
+            Self::Words => AtSeams::Cuts,
             Self::Bert => ends(blank.is_whitespace() || is_punctuation(blank)),
+            Self::Delimiter(at) if before.contains(at) => AtSeams::Unknown,
             Self::Delimiter(at) => ends(*at == blank),
+            Self::Punctuation(_) if any(is_punctuation) => AtSeams::Unknown,
             Self::Punctuation(_) if !is_punctuation(blank) => AtSeams::GoesOn,
             // These count characters, or drop what starts a text.
             Self::Punctuation(_) | Self::Scripts | Self::FixedLength(_) => AtSeams::Unknown,
+        }
+    }
+
+    /// Whether it counts from the start of a text, or drops what is there.
+    pub(super) fn counts(&self) -> bool {
+        matches!(self, Self::FixedLength(_) | Self::Scripts)
+    }
+
+    /// Whether all letters are the same to it before `blank`.
+    pub(super) fn takes_letters_alike(&self, blank: char) -> bool {
+        match self {
+            Self::WhiteSpace => true,
+            Self::Words | Self::Bert => blank.is_whitespace(),
+            Self::Pattern(splitter) => splitter.looks_for_ascii(),
+            Self::Punctuation(_) | Self::Delimiter(_) | Self::Scripts | Self::FixedLength(_) => {
+                false
+            }
         }
     }
 

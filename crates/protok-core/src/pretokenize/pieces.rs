@@ -8,11 +8,13 @@
 //! all pieces through one step after the other.
 
 use crate::error::{Error, Result};
+use crate::pattern::Matcher;
 use crate::spec::{self, Semantics};
 use crate::text::aligned::AlignedText;
 use crate::text::alignment::Alignment;
 use crate::text::alphabet;
 use crate::text::edits::Edits;
+use crate::text::seam::letters;
 
 use super::Splitter;
 use super::cut::Cut;
@@ -181,37 +183,83 @@ impl PreTokenizer {
     /// there that it reaches, the blank as the model sees it, and whether the first piece of a part
     /// may get something in front that it would not get within a text, or the other way round.
     #[must_use]
-    pub fn at_seams(&self, mut blank: char) -> (AtSeams, char, bool) {
-        let prefixes = |bytes: &ByteLevel| bytes.add_prefix_space;
+    pub fn at_seams(&self, blank: char) -> (AtSeams, char, bool) {
+        let letters: Vec<char> = letters().collect();
+        let (at, seen, _) = self.at_cut(&letters, blank, false);
         let puts = |step: &Step| match step {
             Step::Cut(_) => false,
             Step::Mark(_) => true,
-            Step::Spell(bytes) => prefixes(bytes),
+            Step::Spell(bytes) => bytes.add_prefix_space,
         };
-        let run_up = self.steps.iter().any(puts) || self.bytes.as_ref().is_some_and(prefixes);
-        let cut_of = |bytes: &ByteLevel, blank| {
-            bytes.cut.as_ref().map_or(AtSeams::GoesOn, |cut| cut.at_seams(blank))
+        let last = self.bytes.as_ref().is_some_and(|bytes| bytes.add_prefix_space);
+        (at, seen, self.steps.iter().any(puts) || last)
+    }
+
+    /// What becomes of the place before `blank`, where one of `before` is in front and anything may
+    /// be behind, and the blank as the model sees it; nothing where the piece behind might get
+    /// something in front within a text.
+    #[must_use]
+    pub fn at_joint(&self, before: char, blank: char) -> Option<(AtSeams, char)> {
+        let (at, seen, marks) = self.at_cut(&[before], blank, true);
+        // What begins with a blank gets nothing.
+        (!marks || matches!(blank, ' ' | '\u{2581}')).then_some((at, seen))
+    }
+
+    /// Whether pieces depend on where in a text they are.
+    #[must_use]
+    pub fn cares_for_ends(&self) -> bool {
+        let puts = |step: &Step| match step {
+            Step::Cut(cut) => cut.counts(),
+            Step::Mark(_) => true,
+            Step::Spell(bytes) => bytes.add_prefix_space,
+        };
+        self.steps.iter().any(puts)
+            || self.bytes.as_ref().is_some_and(|bytes| bytes.add_prefix_space)
+    }
+
+    /// Whether it does the same before `blank` behind any letter as behind `a`: see
+    /// [`Self::at_joint`].
+    #[must_use]
+    pub fn takes_letters_alike(&self, blank: char) -> bool {
+        let bytes = self.bytes.as_ref().is_none_or(ByteLevel::is_plain);
+        bytes
+            && self.steps.iter().all(|step| match step {
+                Step::Cut(cut) => cut.takes_letters_alike(blank),
+                Step::Mark(_) => true,
+                Step::Spell(_) => false,
+            })
+    }
+
+    /// What the last step does that a cut reaches, the blank then, and whether a step on the way
+    /// puts something in front of pieces.
+    fn at_cut(&self, before: &[char], mut blank: char, anything: bool) -> (AtSeams, char, bool) {
+        let mut marks = false;
+        let at_bytes = |bytes: &ByteLevel, blank: char, marks: &mut bool| {
+            *marks |= bytes.add_prefix_space;
+            let cut = bytes.cut.as_ref();
+            cut.map_or(AtSeams::GoesOn, |cut| cut.at_seams(before, blank, anything))
         };
         for step in &self.steps {
             let at = match step {
-                Step::Cut(cut) => cut.at_seams(blank),
+                Step::Cut(cut) => cut.at_seams(before, blank, anything),
                 Step::Mark(mark) => {
-                    let at = if mark.splits() { AtSeams::Cuts } else { AtSeams::GoesOn };
+                    marks = true;
                     blank = if blank == ' ' { mark.mark() } else { blank };
-                    at
+                    let cuts = mark.splits() && blank == mark.mark();
+                    if cuts { AtSeams::Cuts } else { AtSeams::GoesOn }
                 }
                 Step::Spell(bytes) => {
-                    let at = cut_of(bytes, blank);
+                    let at = at_bytes(bytes, blank, &mut marks);
                     blank = if blank == ' ' { '\u{120}' } else { blank };
                     at
                 }
             };
             if at != AtSeams::GoesOn {
-                return (at, blank, run_up);
+                return (at, blank, marks);
             }
         }
-        let at = self.bytes.as_ref().map_or(AtSeams::GoesOn, |bytes| cut_of(bytes, blank));
-        (at, blank, run_up)
+        let at = self.bytes.as_ref().map_or(AtSeams::GoesOn, |b| at_bytes(b, blank, &mut marks));
+        (at, blank, marks)
     }
 
     /// The engine of each pattern, in order.
@@ -244,6 +292,13 @@ impl PreTokenizer {
             return cut.for_each_piece(text, |start, end| report(&text.as_bytes()[start..end]));
         }
         self.walk_section(text, beginning, false, &mut |piece, _| report(piece))
+    }
+
+    /// The pattern whose matches are the pieces of any section, if they tile it.
+    #[inline]
+    #[must_use]
+    pub fn tiling(&self) -> Option<&Matcher> {
+        self.only_pattern()?.tiling()
     }
 
     /// As [`Self::for_each_piece`], with the place that each piece has in the section.

@@ -69,9 +69,18 @@ impl Splitter {
         }
     }
 
-    /// What it does at a seam whose blank is `blank`.
-    pub(super) fn at_seams(&self, blank: char) -> AtSeams {
-        let Cut::At(matcher) = &self.cut else { return AtSeams::GoesOn };
+    /// What it does at a seam whose blank is `blank`, with one of `before` in front. A letter stands
+    /// behind it; `anything` may.
+    pub(super) fn at_seams(&self, before: &[char], blank: char, anything: bool) -> AtSeams {
+        let Cut::At(matcher) = &self.cut else {
+            let digits = before.iter().filter(|c| c.is_numeric()).count();
+            return match () {
+                () if blank.is_numeric() => AtSeams::Unknown,
+                () if digits == 0 => AtSeams::GoesOn,
+                () if digits == before.len() => AtSeams::Cuts,
+                () => AtSeams::Unknown,
+            };
+        };
         let ends = match self.behavior {
             SplitBehavior::Isolated | SplitBehavior::Removed => true,
             // Inverted, what is joined are gaps.
@@ -79,9 +88,33 @@ impl Splitter {
             _ => false,
         };
         match () {
-            () if !matcher.keeps_seams(blank) => AtSeams::Unknown,
-            () if ends && matcher.begins_at_seams(blank) => AtSeams::Cuts,
+            () if !matcher.keeps_seams(before, blank) => AtSeams::Unknown,
+            () if self.invert && ends && matcher.skips(blank) => AtSeams::Cuts,
+            () if ends && matcher.surely_begins(blank) => AtSeams::Cuts,
+            () if ends && !anything && matcher.begins_at_seams(blank) => AtSeams::Cuts,
             () => AtSeams::GoesOn,
+        }
+    }
+
+    /// The pattern whose matches are all pieces, and leave out nothing of any text.
+    #[inline]
+    pub(super) fn tiling(&self) -> Option<&Matcher> {
+        let Cut::At(matcher) = &self.cut else { return None };
+        let keeps_matches = match self.behavior {
+            SplitBehavior::Isolated => true,
+            SplitBehavior::Removed => self.invert,
+            _ => false,
+        };
+        (keeps_matches && matcher.covers()).then_some(matcher)
+    }
+
+    /// Whether it looks for one ASCII character, so that all letters beyond ASCII are the same to it.
+    pub(super) fn looks_for_ascii(&self) -> bool {
+        match &self.cut {
+            Cut::At(matcher) => {
+                matcher.needle().is_some_and(|needle| needle.len() == 1 && needle.is_ascii())
+            }
+            Cut::AtDigits => false,
         }
     }
 

@@ -3,6 +3,7 @@
 pub mod aligned;
 pub mod alignment;
 pub mod alphabet;
+pub mod blocks;
 pub mod boundaries;
 pub mod edits;
 pub mod scripts;

@@ -12,6 +12,17 @@ pub fn letters() -> impl Iterator<Item = char> + Clone {
     ('a'..='z').chain('A'..='Z')
 }
 
+/// All graphic ASCII characters.
+pub fn inks() -> impl Iterator<Item = char> + Clone {
+    '!'..='~'
+}
+
+/// Whether a blank or a newline follows a graphic ASCII character in a string.
+#[must_use]
+pub fn crosses_joint(string: &[u8]) -> bool {
+    string.windows(2).any(|pair| pair[0].is_ascii_graphic() && matches!(pair[1], b' ' | b'\n'))
+}
+
 /// Whether a string reaches over a seam: a blank, or what one may have become, follows a letter in
 /// it.
 #[must_use]

@@ -70,6 +70,26 @@ pub fn merge(symbols: &mut Vec<u32>, pairs: &Pairs, scratch: &mut MergeScratch) 
     }
 }
 
+/// Appends what `symbols` become, which it uses up.
+pub fn merge_into(
+    symbols: &mut Vec<u32>,
+    pairs: &Pairs,
+    scratch: &mut MergeScratch,
+    out: &mut Vec<u32>,
+) {
+    if symbols.len() > 16 || !fits(pairs) {
+        merge(symbols, pairs, scratch);
+        out.extend_from_slice(symbols);
+        return;
+    }
+    let mut ranks = [NO_MERGE; 16];
+    for (rank, pair) in ranks.iter_mut().zip(symbols.windows(2)) {
+        *rank = pairs.rank(pair[0], pair[1]);
+    }
+    let ranks = ranks.into_iter().take(symbols.len().saturating_sub(1));
+    merge_few::<16>(symbols, ranks, pairs, out);
+}
+
 /// Merges at most [`WINDOW`] symbols whose neighbours have the given ranks, which must fit (see
 /// [`fits`]).
 #[inline]
@@ -83,6 +103,48 @@ pub fn merge_ranked(
         scratch.blocks.merge(symbols, ranks, pairs);
         symbols.retain(|&symbol| symbol != NONE);
     }
+}
+
+/// Appends what at most `MOST` symbols become, whose neighbours have the given ranks, which must
+/// fit (see [`fits`]).
+#[inline]
+pub fn merge_few<const MOST: usize>(
+    symbols: &mut [u32],
+    ranks: impl Iterator<Item = u32>,
+    pairs: &Pairs,
+    out: &mut Vec<u32>,
+) {
+    const { assert!(MOST <= 32) };
+    let count = symbols.len();
+    debug_assert!(count <= MOST);
+    let mut keys = [NO_KEY; MOST];
+    for (at, (slot, rank)) in keys.iter_mut().zip(ranks).enumerate() {
+        *slot = key(rank, at);
+    }
+    // The places of the next symbol and the one before, counted from one.
+    let mut next: [u8; 34] = std::array::from_fn(|at| at as u8 + 1);
+    let mut previous: [u8; 34] = std::array::from_fn(|at| (at as u8).wrapping_sub(1));
+    loop {
+        let lowest = keys.iter().copied().fold(NO_KEY, i32::min);
+        if lowest == NO_KEY {
+            break;
+        }
+        let left = lowest as usize & (WINDOW - 1);
+        let right = usize::from(next[left + 1]) - 1;
+        let after = usize::from(next[right + 1]) - 1;
+        let joined = pairs.target(lowest as u32 >> PLACE_BITS);
+        symbols[left] = joined;
+        symbols[right] = NONE;
+        keys[right] = NO_KEY;
+        next[left + 1] = after as u8 + 1;
+        previous[after + 1] = left as u8 + 1;
+        keys[left] =
+            if after < count { key(pairs.rank(joined, symbols[after]), left) } else { NO_KEY };
+        if let Some(before) = usize::from(previous[left + 1]).checked_sub(1) {
+            keys[before] = key(pairs.rank(symbols[before], joined), before);
+        }
+    }
+    out.extend(symbols.iter().copied().filter(|&symbol| symbol != NONE));
 }
 
 impl Blocks {
@@ -364,6 +426,19 @@ mod tests {
             if symbols.is_empty() {
                 return Ok(());
             }
+            let ranks = |symbols: &[u32]| -> Vec<u32> {
+                symbols.windows(2).map(|pair| pairs.rank(pair[0], pair[1])).collect()
+            };
+            if symbols.len() <= 32 {
+                let mut few = Vec::new();
+                let of = ranks(&symbols).into_iter();
+                merge_few::<32>(&mut symbols.clone(), of, &pairs, &mut few);
+                prop_assert_eq!(&few, &expected, "few");
+            }
+            let start = &symbols[..symbols.len().min(16)];
+            let mut few = Vec::new();
+            merge_few::<16>(&mut start.to_vec(), ranks(start).into_iter(), &pairs, &mut few);
+            prop_assert_eq!(&few, &reference::merge(start, &pairs), "fewer");
             let mut queued = symbols.clone();
             merge_queued(&mut queued, &pairs, &mut scratch);
             queued.retain(|&symbol| symbol != NONE);

@@ -3,62 +3,45 @@
 //! A piece becomes symbols ([`symbols`]), then pairs of symbols are joined in the order of the
 //! rules ([`merge`], with [`reference`](mod@reference) as its oracle). Before that, pieces that
 //! are tokens themselves are taken whole where the vocabulary says so, and pieces seen before
-//! come from the [`cache`].
+//! come from the [`cache`](super::cache).
 
-pub mod cache;
 pub mod dropout;
 pub mod merge;
 pub mod pairs;
+mod ranks;
 mod reach;
 pub mod reference;
 pub mod symbols;
+mod whole;
+
+use std::sync::OnceLock;
 
 use rustc_hash::FxHashSet;
 
-use super::{Engine, Observer, Scratch};
+use super::{Engine, Observer, Scratch, cache};
 use crate::error::{Error, Result};
 use crate::spec::{self, Merges, Semantics};
-use crate::text::alphabet;
 use crate::vocab::Vocab;
 
-use cache::Key;
 use dropout::Dropout;
 use merge::WINDOW;
 use pairs::Pairs;
 use symbols::{Symbol, Symbols, Unit, VANISHING};
+use whole::Whole;
 
 /// A compiled BPE model.
 #[derive(Debug)]
 pub struct Bpe {
     pairs: Pairs,
+    /// All rules that a rank file implies, once somebody asked; of which tokens not.
+    implied: Option<(OnceLock<Pairs>, FxHashSet<u32>)>,
     symbols: Symbols,
-    whole: Whole,
+    whole: Option<Whole>,
     dropout: f32,
     /// How many bytes of a piece each token covers, where that is certain; else 0.
     lengths: Vec<u32>,
     /// The rank of every pair of bytes, where pieces are bytes and places do not matter.
     byte_ranks: Option<Box<[u32]>>,
-}
-
-/// Whether a piece that is a token is taken whole, and where to look it up.
-#[derive(Debug)]
-enum Whole {
-    No,
-    /// In the model's vocabulary, which spells tokens as pieces.
-    InVocab,
-    /// In an index of its own, by the bytes of a piece.
-    In(Vocab),
-}
-
-impl Whole {
-    #[inline]
-    fn id(&self, piece: &[u8], vocab: &Vocab) -> Option<u32> {
-        match self {
-            Whole::No => None,
-            Whole::InVocab => vocab.id(piece),
-            Whole::In(index) => index.id(piece),
-        }
-    }
 }
 
 impl Bpe {
@@ -73,6 +56,7 @@ impl Bpe {
         vocab: &Vocab,
         banned: &FxHashSet<u32>,
     ) -> Result<Self> {
+        let symbols = Symbols::compile(spec, semantics, unit, vocab, banned);
         let pairs = match &spec.merges {
             Merges::Listed(list) => {
                 let prefix = spec.continuing_subword_prefix.as_deref().unwrap_or("").len();
@@ -103,32 +87,35 @@ impl Bpe {
                 }
                 Pairs::listed(&rules)
             }
-            Merges::ByRank => Pairs::by_target(&rank_rules(vocab, banned)),
+            Merges::ByRank => ranks::needed(vocab, banned, &symbols),
         };
-        let whole = match (spec.ignore_merges, unit) {
-            (false, _) => Whole::No,
-            (true, Unit::AlphabetByte) => Whole::In(piece_index(unit, vocab, banned)?),
-            (true, _) if banned.is_empty() => Whole::InVocab,
-            (true, _) => Whole::In(piece_index(unit, vocab, banned)?),
-        };
-        let symbols = Symbols::compile(spec, semantics, unit, vocab, banned);
+        let whole = spec.ignore_merges.then(|| Whole::compile(unit, vocab, banned)).transpose()?;
         let lengths = symbols.lengths(vocab);
         let byte_ranks = symbols.byte_ranks(&pairs);
         let dropout = spec.dropout.unwrap_or(0.0);
-        Ok(Self { pairs, symbols, whole, dropout, lengths, byte_ranks })
+        let implied = (spec.merges == Merges::ByRank).then(|| (OnceLock::new(), banned.clone()));
+        Ok(Self { pairs, implied, symbols, whole, dropout, lengths, byte_ranks })
     }
 
     /// Whether any of these tokens can come out of the model.
     #[must_use]
     pub fn can_yield(&self, ids: &FxHashSet<u32>, vocab: &Vocab) -> bool {
-        let whole = match &self.whole {
-            Whole::No => false,
-            Whole::InVocab => ids.iter().any(|&id| vocab.bytes(id).is_some()),
-            Whole::In(index) => ids.iter().any(|&id| index.bytes(id).is_some()),
-        };
-        whole
+        self.whole.as_ref().is_some_and(|whole| whole.holds_any(ids, vocab))
             || self.symbols.can_yield(ids, vocab)
             || self.pairs.targets().any(|id| ids.contains(&id))
+    }
+
+    /// All rules by the definition.
+    fn all_pairs(&self, vocab: &Vocab) -> &Pairs {
+        match &self.implied {
+            Some((pairs, banned)) => pairs.get_or_init(|| ranks::every(vocab, banned)),
+            None => &self.pairs,
+        }
+    }
+
+    #[inline]
+    fn whole_id(&self, piece: &[u8], vocab: &Vocab) -> Option<u32> {
+        self.whole.as_ref()?.id(piece, vocab)
     }
 
     /// Appends the tokens of a piece.
@@ -143,17 +130,12 @@ impl Bpe {
         scratch: &mut Scratch,
         out: &mut Vec<u32>,
     ) -> Result<()> {
-        let key = Key::of(piece);
-        if let Some(key) = key
-            && scratch.cache.get(key, out)
-        {
+        if scratch.cache.append(piece, out) {
             return Ok(());
         }
         let before = out.len();
         self.encode_uncached(piece, vocab, scratch, out)?;
-        if let Some(key) = key {
-            scratch.cache.put(key, &out[before..]);
-        }
+        scratch.cache.put(piece, &out[before..]);
         Ok(())
     }
 
@@ -164,10 +146,23 @@ impl Bpe {
         scratch: &mut Scratch,
         out: &mut Vec<u32>,
     ) -> Result<()> {
-        if let Some(id) = self.whole.id(piece, vocab) {
-            out.push(id);
-            return Ok(());
+        match self.whole_id(piece, vocab) {
+            Some(id) => {
+                out.push(id);
+                Ok(())
+            }
+            None => self.encode_merged(piece, vocab, scratch, out),
         }
+    }
+
+    /// Appends the tokens of a piece that is not taken whole.
+    fn encode_merged(
+        &self,
+        piece: &[u8],
+        vocab: &Vocab,
+        scratch: &mut Scratch,
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
         scratch.symbols.clear();
         if !self.symbols.known(piece, &mut scratch.symbols) {
             scratch.spans.clear();
@@ -181,8 +176,16 @@ impl Bpe {
             let ranks = piece
                 .windows(2)
                 .map(|pair| byte_ranks[usize::from(pair[0]) << 8 | usize::from(pair[1])]);
-            let merged = &mut scratch.merge;
-            merge::merge_ranked(&mut scratch.symbols, ranks, &self.pairs, merged);
+            let Scratch { symbols, merge: merged, .. } = scratch;
+            match piece.len() {
+                0..=16 => merge::merge_few::<16>(symbols, ranks, &self.pairs, out),
+                17..=32 => merge::merge_few::<32>(symbols, ranks, &self.pairs, out),
+                _ => {
+                    merge::merge_ranked(symbols, ranks, &self.pairs, merged);
+                    out.extend_from_slice(symbols);
+                }
+            }
+            return Ok(());
         } else {
             merge::merge(&mut scratch.symbols, &self.pairs, &mut scratch.merge);
         }
@@ -220,7 +223,7 @@ impl Bpe {
         }
         // Unknown or byte tokens, or characters that vanished: go through it with the spans.
         out.truncate(before);
-        if let Some(id) = self.whole.id(piece, vocab) {
+        if let Some(id) = self.whole_id(piece, vocab) {
             out.push(Symbol { id, start: 0, end: piece.len() });
             return Ok(());
         }
@@ -244,7 +247,7 @@ impl Bpe {
     ) -> Result<Vec<Symbol>> {
         let mut symbols = Vec::new();
         self.symbols.all(piece, vocab, &mut symbols)?;
-        random.merge(&mut symbols, &self.pairs);
+        random.merge(&mut symbols, self.all_pairs(vocab));
         symbols.retain(|symbol| symbol.id != VANISHING);
         Ok(symbols)
     }
@@ -272,14 +275,14 @@ impl Bpe {
         vocab: &Vocab,
         observer: &mut dyn Observer,
     ) -> Result<Vec<Symbol>> {
-        if let Some(id) = self.whole.id(piece, vocab) {
+        if let Some(id) = self.whole_id(piece, vocab) {
             return Ok(vec![Symbol { id, start: 0, end: piece.len() }]);
         }
         let mut symbols = Vec::new();
         self.symbols.all(piece, vocab, &mut symbols)?;
         observer.symbols(&symbols);
         let mut ids: Vec<u32> = symbols.iter().map(|symbol| symbol.id).collect();
-        reference::merge_steps(&mut ids, &self.pairs, |step| {
+        reference::merge_steps(&mut ids, self.all_pairs(vocab), |step| {
             symbols[step.at].id = step.result;
             symbols[step.at].end = symbols[step.at + 1].end;
             symbols.remove(step.at + 1);
@@ -302,6 +305,24 @@ impl Engine for Bpe {
         self.encode(piece, vocab, scratch, out)
     }
 
+    #[inline]
+    fn encode_run(
+        &self,
+        text: &[u8],
+        start: usize,
+        ends: &[usize],
+        vocab: &Vocab,
+        scratch: &mut Scratch,
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
+        let mut cache = std::mem::take(&mut scratch.cache);
+        let result = cache::encode_run(text, start, ends, &mut cache, out, |start, end, out| {
+            self.encode_uncached(&text[start..end], vocab, scratch, out)
+        });
+        scratch.cache = cache;
+        result
+    }
+
     fn encode_spans(
         &self,
         piece: &[u8],
@@ -320,41 +341,4 @@ impl Engine for Bpe {
     fn can_yield(&self, ids: &FxHashSet<u32>, vocab: &Vocab) -> bool {
         self.can_yield(ids, vocab)
     }
-}
-
-/// Every way to make a token out of two others: the rules of a rank file.
-fn rank_rules(vocab: &Vocab, banned: &FxHashSet<u32>) -> Vec<(u32, u32, u32)> {
-    let mut rules = Vec::with_capacity(vocab.len() * 2);
-    for (id, token) in vocab.iter() {
-        // Of two ids with one spelling, only the one that the spelling leads to merges.
-        if banned.contains(&id) || vocab.id(token) != Some(id) {
-            continue;
-        }
-        for cut in 1..token.len() {
-            let (left, right) = token.split_at(cut);
-            if let (Some(left), Some(right)) = (vocab.id(left), vocab.id(right)) {
-                rules.push((left, right, id));
-            }
-        }
-    }
-    rules
-}
-
-/// Tokens by the bytes of the piece that they cover.
-fn piece_index(unit: Unit, vocab: &Vocab, banned: &FxHashSet<u32>) -> Result<Vocab> {
-    let mut index = Vocab::default();
-    for (id, token) in vocab.iter() {
-        if banned.contains(&id) || vocab.id(token) != Some(id) {
-            continue;
-        }
-        match unit {
-            Unit::Byte | Unit::Character => index.insert(token, id)?,
-            Unit::AlphabetByte => {
-                if let Some(bytes) = std::str::from_utf8(token).ok().and_then(alphabet::decode) {
-                    index.insert(&bytes, id)?;
-                }
-            }
-        }
-    }
-    Ok(index)
 }

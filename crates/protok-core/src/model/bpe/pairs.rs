@@ -4,6 +4,7 @@
 //! load answers whether a pair merges and when; what it becomes is read only when it does. Rules
 //! that were made to crowd together under one multiplier are placed by another.
 
+use crate::memory::Region;
 use crate::vocab::SeededMap;
 
 /// A rank that no pair has: the pair does not merge.
@@ -25,7 +26,10 @@ pub struct Pairs {
 #[derive(Debug)]
 enum Slots {
     Packed {
-        slots: Vec<u64>,
+        slots: Region<u64>,
+        /// Four bits for each slot: whether the hash of any rule leads there. Most pairs do not merge,
+        /// and are known by it without a look at the slots, which are far away.
+        filter: Vec<u64>,
         shift: u32,
         multiplier: u64,
     },
@@ -50,6 +54,28 @@ impl Pairs {
         Self { slots: Slots::build(rules.len(), rules.iter().copied()), targets: Vec::new(), limit }
     }
 
+    /// No rules yet, and room for `count` whose ranks are the ids that they make, below `limit`;
+    /// none if such ids do not fit.
+    pub(super) fn with_room(count: usize, limit: usize) -> Option<Self> {
+        let slots = Slots::pack(count, std::iter::empty(), MULTIPLIERS[0])?;
+        (limit < FIELD_MAX as usize).then_some(Self { slots, targets: Vec::new(), limit })
+    }
+
+    /// Adds a rule; false if there is no room near its place.
+    pub(super) fn insert(&mut self, (left, right, rank): (u32, u32, u32)) -> bool {
+        let Slots::Packed { slots, filter, shift, multiplier } = &mut self.slots else {
+            return false;
+        };
+        let key = u64::from(left) << FIELD | u64::from(right);
+        let bit = place(key, *shift - 2, *multiplier);
+        filter[bit / 64] |= 1 << (bit % 64);
+        let first = bit >> 2;
+        let mask = slots.len() - 1;
+        let mut near = (first..first + NEAR.min(slots.len())).map(|at| at & mask);
+        let free = near.find(|&at| slots[at] == EMPTY || slots[at] >> FIELD == key);
+        free.map(|at| slots[at] = key << FIELD | u64::from(rank)).is_some()
+    }
+
     /// One more than the highest rank.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -67,13 +93,17 @@ impl Pairs {
     #[must_use]
     pub fn rank(&self, left: u32, right: u32) -> u32 {
         match &self.slots {
-            Slots::Packed { slots, shift, multiplier } => {
+            Slots::Packed { slots, filter, shift, multiplier } => {
                 let key = u64::from(left) << FIELD | u64::from(right);
                 if left > FIELD_MAX || right > FIELD_MAX {
                     return NO_MERGE;
                 }
+                let bit = place(key, shift - 2, *multiplier);
+                if filter[bit / 64] >> (bit % 64) & 1 == 0 {
+                    return NO_MERGE;
+                }
                 let mask = slots.len() - 1;
-                let mut at = place(key, *shift, *multiplier);
+                let mut at = bit >> 2;
                 loop {
                     let slot = slots[at & mask];
                     if slot >> FIELD == key {
@@ -101,7 +131,7 @@ impl Pairs {
     /// Everything that a rule makes, in no order.
     pub fn targets(&self) -> impl Iterator<Item = u32> + '_ {
         let packed = match &self.slots {
-            Slots::Packed { slots, .. } => slots.as_slice(),
+            Slots::Packed { slots, .. } => &**slots,
             Slots::Wide(_) => &[],
         };
         let wide = match &self.slots {
@@ -127,6 +157,9 @@ const MULTIPLIERS: [u64; 4] =
 /// are usual.
 const CROWDED: usize = 16;
 
+/// A rule that is added goes at most so far from its place.
+const NEAR: usize = 256;
+
 impl Slots {
     fn build(count: usize, rules: impl Iterator<Item = (u32, u32, u32)> + Clone) -> Self {
         // The all-ones key is the empty slot's, so the largest id stays out of the packed form.
@@ -146,13 +179,18 @@ impl Slots {
         rules: impl Iterator<Item = (u32, u32, u32)>,
         multiplier: u64,
     ) -> Option<Self> {
-        let capacity = (count * 2).next_power_of_two().max(4);
+        let capacity = (count * 2).next_power_of_two().max(16);
         let shift = 64 - capacity.trailing_zeros();
-        let mut slots = vec![EMPTY; capacity];
+        let mut slots = Region::zeroed(capacity);
+        slots.expect_use();
+        slots.fill(EMPTY);
+        let mut filter = vec![0; capacity * 4 / 64];
         let mut left_over = CROWDED * (count + 64);
         for (left, right, rank) in rules {
             let key = u64::from(left) << FIELD | u64::from(right);
-            let mut at = place(key, shift, multiplier);
+            let bit = place(key, shift - 2, multiplier);
+            filter[bit / 64] |= 1 << (bit % 64);
+            let mut at = bit >> 2;
             while slots[at & (capacity - 1)] != EMPTY && slots[at & (capacity - 1)] >> FIELD != key
             {
                 at += 1;
@@ -160,7 +198,7 @@ impl Slots {
             }
             slots[at & (capacity - 1)] = key << FIELD | u64::from(rank);
         }
-        Some(Self::Packed { slots, shift, multiplier })
+        Some(Self::Packed { slots, filter, shift, multiplier })
     }
 }
 

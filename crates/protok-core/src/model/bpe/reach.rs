@@ -1,6 +1,6 @@
 //! Which tokens merges can reach: see [`crate::model::reach`].
 
-use super::{Bpe, Scratch, Vocab, Whole, merge};
+use super::{Bpe, Scratch, Vocab, merge};
 
 impl Bpe {
     /// Whether some piece yields `id`, which the vocabulary spells `token`.
@@ -11,11 +11,7 @@ impl Bpe {
         vocab: &Vocab,
         scratch: &mut Scratch,
     ) -> bool {
-        let whole = match &self.whole {
-            Whole::No => false,
-            Whole::InVocab => vocab.id(token) == Some(id),
-            Whole::In(index) => index.bytes(id).is_some(),
-        };
+        let whole = self.whole.as_ref().is_some_and(|whole| whole.holds(id, token, vocab));
         whole
             || self.symbols.of_token(token, vocab).into_iter().any(|mut symbols| {
                 merge::merge(&mut symbols, &self.pairs, &mut scratch.merge);

@@ -18,7 +18,6 @@ pub mod reference;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::bpe::cache::Key;
 use super::bpe::pairs::Pairs;
 use super::output::{Emitter, NONE, Output, Unknown, byte_tokens};
 use super::random::Random;
@@ -346,15 +345,12 @@ impl Engine for SentencePieceBpe {
             let end = self.cut.next(piece, start);
             let part = &text[start..end];
             // A part with unknown text depends on its neighbours, which runs may join it to.
-            let key = Key::of(part.as_bytes()).filter(|_| !emitter.is_pending());
-            let known = key.is_some_and(|key| cache.get(key, emitter.out()));
-            if !known {
+            let alone = !emitter.is_pending();
+            if !(alone && cache.append_part(piece, start, end, emitter.out())) {
                 let (before, unknown) = (emitter.out().len(), emitter.unknown_seen());
                 self.encode_part(part, start, sentencepiece, &mut emitter)?;
-                if let Some(key) = key
-                    && unknown == emitter.unknown_seen()
-                {
-                    cache.put(key, &emitter.out()[before..]);
+                if alone && unknown == emitter.unknown_seen() {
+                    cache.put(part.as_bytes(), &emitter.out()[before..]);
                 }
             }
             start = end;

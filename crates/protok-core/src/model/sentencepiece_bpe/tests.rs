@@ -30,7 +30,7 @@ fn compile(
 
 /// The tokens of a piece, which all three calls agree on.
 fn tokens(model: &SentencePieceBpe, vocab: &Vocab, piece: &str) -> Vec<(u32, usize, usize)> {
-    let mut scratch = Scratch::new(1 << 12);
+    let mut scratch = Scratch::new(1 << 12, false);
     let (mut ids, mut spans, mut reference) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..2 {
         ids.clear();
@@ -129,7 +129,7 @@ fn a_long_text_without_words_takes_near_its_length() {
     let (model, vocab) = compile(&pieces, false, &[]);
     let mut out = Vec::new();
     let text = "a".repeat(1 << 20);
-    model.encode(text.as_bytes(), &vocab, &mut Scratch::new(0), &mut out).unwrap();
+    model.encode(text.as_bytes(), &vocab, &mut Scratch::new(0, false), &mut out).unwrap();
     assert_eq!(out, vec![4; 1 << 17]);
 }
 

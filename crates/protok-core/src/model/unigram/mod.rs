@@ -22,7 +22,6 @@ pub mod viterbi;
 
 use rustc_hash::FxHashSet;
 
-use super::bpe::cache::Key;
 use super::output::{Emitter, LookUp, NONE, Output, Unknown, byte_tokens};
 use super::random::Random;
 use super::trie::{NO_VALUE, Trie};
@@ -280,17 +279,12 @@ impl Engine for Unigram {
         scratch: &mut Scratch,
         out: &mut Vec<u32>,
     ) -> Result<()> {
-        let key = Key::of(piece);
-        if let Some(key) = key
-            && scratch.cache.get(key, out)
-        {
+        if scratch.cache.append(piece, out) {
             return Ok(());
         }
         let before = out.len();
         self.write_best(piece, &mut scratch.unigram, out)?;
-        if let Some(key) = key {
-            scratch.cache.put(key, &out[before..]);
-        }
+        scratch.cache.put(piece, &out[before..]);
         Ok(())
     }
 

@@ -39,7 +39,7 @@ fn compile(
 /// The tokens of a piece, which all three calls agree on.
 fn tokens(model: &Model, piece: &str) -> Vec<(u32, usize, usize)> {
     let Model { model, vocab, .. } = model;
-    let mut scratch = Scratch::new(1 << 10);
+    let mut scratch = Scratch::new(1 << 10, false);
     let (mut ids, mut spans, mut reference) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..2 {
         ids.clear();
@@ -200,8 +200,8 @@ fn unknown_runs_join_or_fall_back() {
     )
     .unwrap();
     let mut out = Vec::new();
-    assert!(model.encode(b"a", &Vocab::default(), &mut Scratch::new(0), &mut out).is_err());
-    assert!(model.encode(b"", &Vocab::default(), &mut Scratch::new(0), &mut out).is_ok());
+    assert!(model.encode(b"a", &Vocab::default(), &mut Scratch::new(0, false), &mut out).is_err());
+    assert!(model.encode(b"", &Vocab::default(), &mut Scratch::new(0, false), &mut out).is_ok());
 }
 
 #[test]
@@ -246,7 +246,10 @@ fn hostile_texts_stay_bounded() {
         let model = compile(&pieces, semantics, false, &[]);
         let text = "a".repeat(1 << 20) + &"é".repeat(1 << 18);
         let mut out = Vec::new();
-        model.model.encode(text.as_bytes(), &model.vocab, &mut Scratch::new(0), &mut out).unwrap();
+        model
+            .model
+            .encode(text.as_bytes(), &model.vocab, &mut Scratch::new(0, false), &mut out)
+            .unwrap();
         assert_eq!(out.last(), Some(&0));
         let long = "a".repeat(3000);
         assert!(!model.model.nbest(long.as_bytes(), 50).unwrap().is_empty());

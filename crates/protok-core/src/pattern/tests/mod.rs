@@ -7,6 +7,7 @@ mod constructs;
 mod goldens;
 mod oniguruma;
 mod random;
+mod tiles;
 
 use super::*;
 use crate::pretokenize::{GPT2_PATTERN, Splitter};

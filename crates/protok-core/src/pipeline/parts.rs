@@ -1,0 +1,238 @@
+//! Encoding a text part by part, and remembering what parts became.
+//!
+//! Where every stage says that it does not look across the place before a blank or a newline that
+//! follows a graphic ASCII character, a text may be cut at all such places, and what a part becomes
+//! depends on nothing but its bytes. So it is looked up by them, before anything is normalized or cut
+//! into pieces. That is what makes a normalizer, a chain of pre-tokenizers or a model without
+//! pieces cost little on texts whose words come again.
+//!
+//! The first part and the last are encoded as they are: much is done at the ends of a text.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use crate::added_tokens::{Phase, SpecialPolicy};
+use crate::error::Result;
+use crate::model::{self, Scratch};
+use crate::normalize;
+use crate::pattern::Ends;
+use crate::pretokenize::AtSeams;
+use crate::text::blocks::{BLOCK, Masks};
+use crate::text::seam::inks;
+
+use super::Pipeline;
+
+/// What may start a part.
+const STARTS: [char; 2] = [' ', '\n'];
+
+/// Shorter texts do not ask where they could be cut for the first time.
+const WORTH_ASKING: usize = 1024;
+
+const INSIDE: normalize::Ends = normalize::Ends { start: false, end: false };
+
+/// Between which bytes a text may be cut.
+#[derive(Debug)]
+pub(super) struct Joints {
+    /// For each of [`STARTS`], by the byte before it.
+    after: [[bool; 128]; 2],
+    /// For each of [`STARTS`], whether a letter beyond ASCII may be before it.
+    wide: [bool; 2],
+    /// Of such letters in the first plane, what is known: a bit for each of [`STARTS`] that may
+    /// follow, and [`ASKED`].
+    letters: Box<[AtomicU8]>,
+    /// Whether the first part and the last are no parts like others.
+    ends_differ: bool,
+}
+
+/// It is known what may follow a letter.
+const ASKED: u8 = 4;
+
+impl Pipeline {
+    /// Where texts may be cut before anything is done to them, if that helps.
+    fn find_joints(&self) -> Option<Joints> {
+        let mut joints = Joints {
+            after: [[false; 128]; 2],
+            wide: [false; 2],
+            letters: Box::default(),
+            ends_differ: self.normalizer.cares_for_ends() || self.pre_tokenizer.cares_for_ends(),
+        };
+        for (kind, &start) in STARTS.iter().enumerate() {
+            let Some((becomes, blank)) = self.normalizer.joints(start) else { continue };
+            let mut of_model = None;
+            for ink in inks() {
+                let Some(seen) = becomes[ink as usize] else { continue };
+                joints.after[kind][ink as usize] = match self.pre_tokenizer.at_joint(seen, blank) {
+                    Some((AtSeams::Cuts, _)) => true,
+                    Some((AtSeams::GoesOn, blank)) if !self.pre_tokenizer.yields_bytes() => {
+                        let (of, safe) = of_model.get_or_insert_with(|| {
+                            (blank, model::joints(&self.spec.model, &self.vocab, blank))
+                        });
+                        *of == blank && safe.ascii[seen as usize]
+                    }
+                    _ => false,
+                };
+            }
+            joints.wide[kind] = joints.after[kind][usize::from(b'a')]
+                && self.normalizer.may_join_wide(start)
+                && self.pre_tokenizer.takes_letters_alike(blank)
+                && of_model.is_none_or(|(_, safe)| safe.wide);
+        }
+        if joints.wide.contains(&true) {
+            joints.letters = (0..1 << 16).map(|_| AtomicU8::new(0)).collect();
+        }
+        joints.after.iter().flatten().any(|&safe| safe).then_some(joints)
+    }
+
+    /// Whether a text may be cut behind a letter beyond ASCII, before one of [`STARTS`].
+    fn joins_wide(&self, joints: &Joints, letter: char, kind: usize) -> bool {
+        let Some(memory) = joints.letters.get(letter as usize) else { return false };
+        let mut known = memory.load(Ordering::Relaxed);
+        if known == 0 {
+            known = ASKED;
+            for (kind, start) in STARTS.iter().enumerate().filter(|&(kind, _)| joints.wide[kind]) {
+                known |= u8::from(self.keeps_letter(letter, *start)) << kind;
+            }
+            memory.store(known, Ordering::Relaxed);
+        }
+        known >> kind & 1 == 1
+    }
+
+    /// Whether a letter stays one when it is normalized, and what follows does so apart from it.
+    #[cold]
+    fn keeps_letter(&self, letter: char, start: char) -> bool {
+        let normalized = |text: &str| {
+            self.normalizer.apply_between(text, INSIDE).map(std::borrow::Cow::into_owned)
+        };
+        let behind = format!("{start}a");
+        let (Ok(alone), Ok(rest), Ok(both)) = (
+            normalized(letter.encode_utf8(&mut [0; 4])),
+            normalized(&behind),
+            normalized(&format!("{letter}{behind}")),
+        ) else {
+            return false;
+        };
+        let ends_in_letter =
+            alone.chars().next_back().is_some_and(|last| last.is_alphabetic() && last != '\u{345}');
+        letter.is_alphabetic() && ends_in_letter && both == alone + &rest
+    }
+
+    /// Appends the places where a text may be cut from `at` on, while there is room, and returns
+    /// where to go on.
+    fn find_ends(&self, joints: &Joints, text: &str, mut at: usize, ends: &mut Ends) -> usize {
+        let bytes = text.as_bytes();
+        while at < bytes.len() && ends.has_room() {
+            let mut padded = [0; BLOCK];
+            let block = match bytes[at..].first_chunk() {
+                Some(block) => block,
+                None => {
+                    padded[..bytes.len() - at].copy_from_slice(&bytes[at..]);
+                    &padded
+                }
+            };
+            let kinds = Masks::of(block);
+            let mut bits = kinds.blanks | kinds.newlines;
+            if at == 0 {
+                bits &= !1;
+            }
+            while bits != 0 {
+                let place = at + bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                let kind = match bytes[place] {
+                    b' ' => 0,
+                    b'\n' => 1,
+                    _ => continue,
+                };
+                let safe = match joints.after[kind].get(usize::from(bytes[place - 1])) {
+                    Some(&safe) => safe,
+                    None if !joints.wide[kind] => false,
+                    None => {
+                        let letter = text[..place].chars().next_back();
+                        letter.is_some_and(|letter| self.joins_wide(joints, letter, kind))
+                    }
+                };
+                if safe {
+                    ends.push(place);
+                }
+            }
+            at += BLOCK;
+        }
+        at.min(bytes.len())
+    }
+
+    /// Where a text of so many bytes may be cut under a policy, if it is worth it.
+    pub(super) fn joints(&self, bytes: usize, policy: &SpecialPolicy) -> Option<&Joints> {
+        // Nothing is gained where the pieces of a text are as easily found as its parts.
+        if self.pre_tokenizer.tiling().is_some()
+            || matches!(policy, SpecialPolicy::Trusted(_))
+            || (!self.normalizer.is_identity() && self.added.any(Phase::Normalized, policy))
+        {
+            return None;
+        }
+        let joints = match self.joints.get() {
+            None if bytes < WORTH_ASKING => return None,
+            _ => self.joints.get_or_init(|| self.find_joints().map(Box::new)),
+        };
+        joints.as_deref()
+    }
+
+    /// At how many places a text may be cut before anything is done to it: those where every stage
+    /// does the same to what is on either side, whatever is on the other.
+    #[must_use]
+    pub fn joints_in(&self, text: &str) -> usize {
+        let Some(joints) = self.joints(text.len().max(WORTH_ASKING), &SpecialPolicy::Text) else {
+            return 0;
+        };
+        let (mut ends, mut at, mut count) = (Ends::default(), 0, 0);
+        while at < text.len() {
+            ends.clear();
+            at = self.find_ends(joints, text, at, &mut ends);
+            count += ends.places().len();
+        }
+        count
+    }
+
+    /// Encodes a section without added tokens, which starts at byte `start` of the caller's text.
+    pub(super) fn encode_by_parts(
+        &self,
+        text: &str,
+        start: usize,
+        of_text: normalize::Ends,
+        policy: &SpecialPolicy,
+        (joints, scratch): (&Joints, &mut Scratch),
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
+        let (mut cache, mut ends) = (scratch.lend_parts(), scratch.lend_ends());
+        let result = (|| {
+            let (mut done, mut found) = (0, 0);
+            while found < text.len() {
+                ends.clear();
+                found = self.find_ends(joints, text, found, &mut ends);
+                if found == text.len() && !joints.ends_differ && ends.has_room() {
+                    ends.push(found);
+                }
+                let mut places = ends.places();
+                if done == 0
+                    && joints.ends_differ
+                    && let Some((&first, others)) = places.split_first()
+                {
+                    let ends = normalize::Ends { start: of_text.start, end: false };
+                    self.encode_part_of(&text[..first], start, ends, policy, scratch, out)?;
+                    (done, places) = (first, others);
+                }
+                let Some(&last) = places.last() else { continue };
+                let bytes = text.as_bytes();
+                model::cache::encode_run(bytes, done, places, &mut cache, out, |from, to, out| {
+                    self.encode_part_of(&text[from..to], start + from, INSIDE, policy, scratch, out)
+                })?;
+                done = last;
+            }
+            if done == text.len() {
+                return Ok(());
+            }
+            let ends = normalize::Ends { start: of_text.start && done == 0, end: of_text.end };
+            self.encode_part_of(&text[done..], start + done, ends, policy, scratch, out)
+        })();
+        scratch.take_parts(cache);
+        scratch.take_ends(ends);
+        result
+    }
+}
