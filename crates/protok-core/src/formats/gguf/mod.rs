@@ -59,7 +59,11 @@ pub fn read(bytes: &[u8]) -> Result<Loaded> {
     let model = metadata
         .string("tokenizer.ggml.model")?
         .ok_or_else(|| missing("tokenizer.ggml.model").hint("It holds no tokenizer."))?;
-    let pre = metadata.string("tokenizer.ggml.pre")?.unwrap_or("");
+    // A model of a kind of its own has but one pre-tokenizer.
+    let pre = match model {
+        "gemma4" => model,
+        _ => metadata.string("tokenizer.ggml.pre")?.unwrap_or(""),
+    };
     let list = metadata
         .strings("tokenizer.ggml.tokens")?
         .ok_or_else(|| missing("tokenizer.ggml.tokens"))?;

@@ -121,6 +121,7 @@ fn options(options: ModelOptions) -> Option<Model> {
                 fuse_unk,
                 byte_fallback,
                 ignore_merges: false,
+                whole_line_ends: false,
             })
         }
         ModelOptions::WordPiece { unk_token } => Model::WordPiece(WordPiece {

@@ -106,6 +106,7 @@ impl Bpe {
             Merges::ByRank => Pairs::by_target(&rank_rules(vocab, banned)),
         };
         let whole = match (spec.ignore_merges, unit) {
+            (false, _) if spec.whole_line_ends => Whole::In(line_ends(vocab, banned)?),
             (false, _) => Whole::No,
             (true, Unit::AlphabetByte) => Whole::In(piece_index(unit, vocab, banned)?),
             (true, _) if banned.is_empty() => Whole::InVocab,
@@ -338,6 +339,17 @@ fn rank_rules(vocab: &Vocab, banned: &FxHashSet<u32>) -> Vec<(u32, u32, u32)> {
         }
     }
     rules
+}
+
+/// The tokens that are nothing but line ends.
+fn line_ends(vocab: &Vocab, banned: &FxHashSet<u32>) -> Result<Vocab> {
+    let mut index = Vocab::default();
+    for (id, token) in vocab.iter() {
+        if !token.is_empty() && token.iter().all(|&byte| byte == b'\n') && !banned.contains(&id) {
+            index.insert(token, id)?;
+        }
+    }
+    Ok(index)
 }
 
 /// Tokens by the bytes of the piece that they cover.
