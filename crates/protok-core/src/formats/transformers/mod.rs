@@ -14,11 +14,13 @@ mod arguments;
 mod backend;
 mod class;
 mod classes;
+mod languages;
 mod models;
 mod ordered;
 mod parts;
 mod rebuild;
 mod regex;
+mod templates;
 mod token;
 
 use backend::{Build, ModelOptions};
