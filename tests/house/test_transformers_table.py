@@ -49,9 +49,7 @@ def test_every_class_is_followed_or_refused(root: Path, recorded: dict[str, Any]
     assert classes <= known
 
 
-def test_the_tools_and_the_goldens_name_one_release(
-    root: Path, recorded: dict[str, Any]
-) -> None:
+def test_the_tools_and_the_goldens_name_one_release(root: Path, recorded: dict[str, Any]) -> None:
     version = 'VERSION = "5.24.0"'
     for name in ("transformers_models", "transformers_goldens"):
         assert version in (root / f"tools/{name}.py").read_text("utf-8")

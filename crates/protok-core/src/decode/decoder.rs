@@ -88,7 +88,7 @@ impl Decoder {
             Some(spec::Decoder::ByteLevel(_)) => fixed_bytes(vocab, added, append_byte_level),
             Some(spec::Decoder::Bytes) => {
                 fixed_bytes(vocab, added, |token, out| out.extend_from_slice(token))
-            },
+            }
             Some(spec::Decoder::SentencePiece(spec)) => {
                 let rules = SentencePiece::compile(spec);
                 Kind::SentencePiece(Box::new(rules.map_err(|error| error.within("decoder"))?))

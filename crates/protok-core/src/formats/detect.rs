@@ -289,18 +289,12 @@ impl<'de> Visitor<'de> for KindVisitor<'_> {
     fn visit_str<E: de::Error>(self, _: &str) -> std::result::Result<Kind, E> {
         Ok(Kind::Other)
     }
-    fn visit_seq<A: de::SeqAccess<'de>>(
-        self,
-        mut seq: A,
-    ) -> std::result::Result<Kind, A::Error> {
+    fn visit_seq<A: de::SeqAccess<'de>>(self, mut seq: A) -> std::result::Result<Kind, A::Error> {
         self.open()?;
         while seq.next_element::<IgnoredAny>()?.is_some() {}
         Ok(Kind::Nested)
     }
-    fn visit_map<A: MapAccess<'de>>(
-        self,
-        mut map: A,
-    ) -> std::result::Result<Kind, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Kind, A::Error> {
         self.open()?;
         while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
         Ok(Kind::Nested)

@@ -4,6 +4,8 @@
 //! tokenizer did. Its SentencePiece models join by score whatever the pieces are for; its BERT has
 //! no longest word and drops spacing marks too; its T5 has other rules for blanks; some tokens are
 //! control tokens by their spelling.
+//! Models of the kind `hybriddna` are refused: their text between `<dna>` and `</dna>` is cut by
+//! other rules than the text around it, which no Spec can say; so is `plamo2`, with scores of its own.
 //! Only the metadata is read, so the start of a file is enough.
 //!
 //! Source: `llama-vocab.cpp` of llama.cpp.

@@ -353,12 +353,7 @@ impl Parts<'_> {
         Ok(Spec {
             normalizer,
             pre_tokenizer: Some(PreTokenizer::Sequence(cuts)),
-            post_processor: self.around(
-                add_bos,
-                end,
-                self.flag("add_eos_token", false)?,
-                end,
-            )?,
+            post_processor: self.around(add_bos, end, self.flag("add_eos_token", false)?, end)?,
             ..self.spec(model, decoder)?
         })
     }

@@ -98,7 +98,10 @@ impl<'de: 'p, 'p> Visitor<'de> for Fields<'p> {
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("an object")
     }
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Self::Value, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(
+        self,
+        mut map: A,
+    ) -> std::result::Result<Self::Value, A::Error> {
         let mut fields = RawFields::empty(self.0);
         while let Some((name, value)) = map.next_entry()? {
             fields.push(name, value);

@@ -172,8 +172,7 @@ pub(super) fn resolve(
     let model_type = text(model, "model_type")?.filter(|name| !name.is_empty());
     let registered = model_type.as_deref().and_then(models::registered);
     // Of some model types there is no configuration, so that they say nothing by themselves.
-    let configured =
-        registered.filter(|_| model_type.as_deref().is_none_or(models::is_configured));
+    let configured = registered.filter(|_| model_type.as_deref().is_none_or(models::is_configured));
     let misnamed = model_type.as_deref().is_some_and(models::is_misnamed)
         || text(model, "model_name")?.as_deref().is_some_and(models::is_misnamed);
     let own = text(config, "tokenizer_class")?;

@@ -44,11 +44,7 @@ impl Class {
     pub(super) fn has_pad_token(self) -> bool {
         !matches!(
             self,
-            Class::Backend
-                | Class::Llama
-                | Class::OpenAiGpt
-                | Class::Reformer
-                | Class::Whisper
+            Class::Backend | Class::Llama | Class::OpenAiGpt | Class::Reformer | Class::Whisper
         )
     }
 

@@ -78,7 +78,10 @@ mod tests {
     fn all_are_there() {
         let count = |names: &str| names.split_whitespace().count();
         assert_eq!((count(MBART), count(MBART50_MORE), count(NLLB)), (25, 27, 202));
-        assert_eq!((whisper("en"), whisper("Castilian"), whisper("yue")), (Some(0), Some(3), Some(99)));
+        assert_eq!(
+            (whisper("en"), whisper("Castilian"), whisper("yue")),
+            (Some(0), Some(3), Some(99))
+        );
         assert_eq!((whisper("haitian creole"), whisper("xx"), whisper("")), (Some(80), None, None));
     }
 }

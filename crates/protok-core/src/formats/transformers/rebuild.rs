@@ -4,9 +4,9 @@ use super::arguments::{EXTRA, Value, refused, refused_by_both};
 use super::backend::{Build, ModelOptions};
 use super::class::Class;
 use super::classes::around;
+use super::parts::{byte_level, byte_level_decoder, metaspace, regex};
 use super::templates::QUESTION;
 use super::{languages, parts};
-use super::parts::{byte_level, byte_level_decoder, metaspace, regex};
 use crate::error::{Error, Result};
 use crate::formats::companions::CONFIG;
 use crate::formats::node::Node;
@@ -199,7 +199,8 @@ fn unigram(build: &mut Build<'_>) -> Result<()> {
             let unk = unk?;
             let is_unk = |at: &usize| model.vocab.bytes(*at) == unk.as_bytes();
             let place = (1..model.vocab.len()).find(|at| is_unk(at) && model.scores[*at] == 0.0);
-            let missing = || refused_by_both("unk_token", "The class needs it as a piece of score 0.");
+            let missing =
+                || refused_by_both("unk_token", "The class needs it as a piece of score 0.");
             (place.ok_or_else(missing)?, marks(scheme))
         }
         Class::Camembert => (place(&unk?, None).unwrap_or(0), words(scheme)),

@@ -53,12 +53,14 @@ pub(super) fn language(build: &mut Build<'_>) -> Result<()> {
         (None, Class::SeamlessM4t) => "__eng__".to_owned(),
         (None, _) => "en_XX".to_owned(),
     };
-    let codes = languages::MBART.split_whitespace().chain(languages::MBART50_MORE.split_whitespace());
+    let codes =
+        languages::MBART.split_whitespace().chain(languages::MBART50_MORE.split_whitespace());
     if class == Class::MBart50 {
         if !codes.clone().any(|code| code == language) {
             return Err(refused_by_both("src_lang", "The class does not know the language."));
         }
-        let known: Vec<String> = build.extra.iter().map(|token| token.as_str().to_owned()).collect();
+        let known: Vec<String> =
+            build.extra.iter().map(|token| token.as_str().to_owned()).collect();
         let missing = codes.filter(|code| !known.iter().any(|known| known == code));
         let special = |code| Special::Token(Token { special: true, ..Token::plain(code) });
         build.extra.extend(missing.map(special));
@@ -92,7 +94,9 @@ pub(super) fn transcript(build: &mut Build<'_>) -> Result<()> {
         None => {}
         Some("transcribe") => prefix.push(id_or_unknown(build, "<|transcribe|>")?),
         Some("translate") => prefix.push(id_or_unknown(build, "<|translate|>")?),
-        Some(_) => return Err(refused_by_both("task", "The class knows transcribe and translate only.")),
+        Some(_) => {
+            return Err(refused_by_both("task", "The class knows transcribe and translate only."));
+        }
     }
     if !build.arguments.truthy("predict_timestamps", false)? {
         prefix.push(id_or_unknown(build, "<|notimestamps|>")?);
@@ -126,9 +130,7 @@ pub(super) fn question(build: &mut Build<'_>) -> Result<()> {
     let end = format!("{sep}:1");
     let single = strings([&first, "$A:0", &last]);
     let pair = match text(build, "padding_side")?.as_deref() {
-        None | Some("right") => {
-            strings([&first, "$A:0", QUESTION, ".", &last, "$B:1", &end])
-        }
+        None | Some("right") => strings([&first, "$A:0", QUESTION, ".", &last, "$B:1", &end]),
         Some(_) => strings([&first, "$A:0", &last, "$B:1", QUESTION, ".", &end]),
     };
     let ids = [(cls.as_str(), cls_id), (sep.as_str(), sep_id), question, dot];
