@@ -192,7 +192,7 @@ def _marked_files(artifacts: Path) -> dict[str, Callable[[], bytes]]:
     """Return how the files are made whose tokens spell text."""
     gemma = artifacts / "gemma3/tokenizer.json"
     mistral = artifacts / "mistral-v0.1/tokenizer.json"
-    begins, false, true = value(4, 2), value(7, False), value(7, True)
+    begins, false, true = value(4, 2), value(7, 0), value(7, 1)
     wide = {"bos_token_id": begins, "eos_token_id": value(4, 1)}
     small = {"bos_token_id": value(4, 1), "eos_token_id": begins}
     return {

@@ -363,8 +363,12 @@ def speech_folders() -> Folders:
         "clean up": {"clean_up_tokenization_spaces": True},
         "token": {"eos_token": {"__type": "AddedToken", "content": "</s>", "lstrip": True}},
     }.items():
-        config = {"tokenizer_class": "WhisperTokenizer"} | config
-        yield folder(f"WhisperTokenizer, {name}", base, config, **more)
+        yield folder(
+            f"WhisperTokenizer, {name}",
+            base,
+            {"tokenizer_class": "WhisperTokenizer"} | config,
+            **more,
+        )
     config = {"tokenizer_class": "WhisperTokenizer"}
     yield folder("WhisperTokenizer, no marks", byte_bpe(), config)
 
@@ -378,30 +382,34 @@ def other_folders() -> Folders:
         "unk": {"unk_token": "<pad>"},
         "unk with a score": {"unk_token": "a"},
     }.items():
-        config = {"tokenizer_class": "PegasusTokenizer"} | config
-        yield folder(f"PegasusTokenizer, {name}", unigram(), config)
+        yield folder(
+            f"PegasusTokenizer, {name}", unigram(), {"tokenizer_class": "PegasusTokenizer"} | config
+        )
     for name, config in {
         "plain": {},
         "no prefix": {"add_prefix_space": False},
         "additional": {"additional_special_tokens": ["[X]"]},
         "no bos": {"bos_token": None},
     }.items():
-        config = {"tokenizer_class": "XGLMTokenizer"} | config
-        yield folder(f"XGLMTokenizer, {name}", unigram(), config)
+        yield folder(
+            f"XGLMTokenizer, {name}", unigram(), {"tokenizer_class": "XGLMTokenizer"} | config
+        )
     for name, config in {
         "plain": {},
         "pad": {"pad_token": "<s>", "additional_special_tokens": ["[X]"]},
         "clean up": {"clean_up_tokenization_spaces": True},
     }.items():
-        config = {"tokenizer_class": "ReformerTokenizer"} | config
-        yield folder(f"ReformerTokenizer, {name}", marks_bpe(), config)
+        yield folder(
+            f"ReformerTokenizer, {name}",
+            marks_bpe(),
+            {"tokenizer_class": "ReformerTokenizer"} | config,
+        )
     for name in ("CodeGenTokenizer", "NougatTokenizer"):
         for option, config in {
             "plain": {},
             "prefix": {"add_prefix_space": True, "bos_token": "<s>"},
         }.items():
-            config = {"tokenizer_class": name} | config
-            yield folder(f"{name}, {option}", byte_bpe(), config)
+            yield folder(f"{name}, {option}", byte_bpe(), {"tokenizer_class": name} | config)
     dotted = word_piece()
     dotted["model"]["vocab"]["[QUESTION]"] = len(dotted["model"]["vocab"])
     for name, config in {
@@ -411,8 +419,11 @@ def other_folders() -> Folders:
         "no cls": {"cls_token": None},
         "question": {"question_token": "[X]"},
     }.items():
-        config = {"tokenizer_class": "SplinterTokenizer"} | config
-        yield folder(f"SplinterTokenizer, {name}", word_piece(), config)
+        yield folder(
+            f"SplinterTokenizer, {name}",
+            word_piece(),
+            {"tokenizer_class": "SplinterTokenizer"} | config,
+        )
         yield folder(f"SplinterTokenizer, {name}, in the vocabulary", dotted, config)
     for model_type, base in {
         "mbart": unigram("en_XX"),

@@ -95,7 +95,7 @@ TEXT = " abB\n\n\n b\n\n\n\n\n\u00e9  a"
         (
             "gemma4",
             "",
-            {"add_bos_token": gguf.value(7, False)},
+            {"add_bos_token": gguf.value(7, 0)},
             [0, 264, 260, 262, 257, 259, 261, 261, 261, 261, 261, 196, 170, 257, 265],
         ),
         (
@@ -114,7 +114,7 @@ TEXT = " abB\n\n\n b\n\n\n\n\n\u00e9  a"
         (
             "whitespace",
             "whitespace",
-            {"normalizer.lowercase": gguf.value(7, True)},
+            {"normalizer.lowercase": gguf.value(7, 1)},
             [263, 259, 259, 196, 170, 258],
         ),
     ],
@@ -136,10 +136,10 @@ def test_a_character_outside_the_byte_alphabet_decodes_to_a_note_of_it() -> None
 @pytest.mark.parametrize(
     ("model", "pre", "merges", "message"),
     [
-        ("hybriddna", "default", MERGES, "'hybriddna' cannot be loaded"),
-        ("gpt2", "hybriddna", MERGES, "'hybriddna' is not known"),
-        ("gpt2", "whitespace", MERGES, "does not go with the tokenizer model 'gpt2'"),
-        ("whitespace", "gpt-2", MERGES, "does not go with the tokenizer model 'whitespace'"),
+        ("hybriddna", "default", MERGES, '"hybriddna" cannot be loaded'),
+        ("gpt2", "hybriddna", MERGES, '"hybriddna" is not known'),
+        ("gpt2", "whitespace", MERGES, 'does not go with the tokenizer model "gpt2"'),
+        ("whitespace", "gpt-2", MERGES, 'does not go with the tokenizer model "whitespace"'),
     ],
 )
 def test_refusals(model: str, pre: str, merges: list[str], message: str) -> None:

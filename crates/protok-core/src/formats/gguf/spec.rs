@@ -293,7 +293,7 @@ impl Parts<'_> {
                     self.header.pre, self.header.model
                 ),
             )
-            .hint("\"whitespace\" goes with \"whitespace\" only: llama.cpp ends with an error."));
+            .hint("The two named \"whitespace\" go with one another only."));
         }
         let marks = matches!(pre.spelling, Spelling::Marks | Spelling::Gemma);
         let mut cuts: Vec<PreTokenizer> = pre
