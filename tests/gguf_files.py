@@ -156,7 +156,7 @@ def unigram(model: Path, **flags: bool) -> bytes:
 
 
 def marked(
-    tokenizer: Path, model: str, pre: str, *, line_ends: bool = True, **more: bytes
+    tokenizer: Path, model: str, pre: str, more: dict[str, bytes], *, line_ends: bool = True
 ) -> bytes:
     """Return a file of a BPE with byte tokens, from a tokenizer.json.
 
@@ -195,19 +195,17 @@ def _marked_files(artifacts: Path) -> dict[str, Callable[[], bytes]]:
     begins, false, true = value(4, 2), value(7, 0), value(7, 1)
     wide = {"bos_token_id": begins, "eos_token_id": value(4, 1)}
     small = {"bos_token_id": value(4, 1), "eos_token_id": begins}
+    forced, ended = wide | {"add_bos_token": false}, wide | {"add_eos_token": true}
+    lower = small | {"normalizer.lowercase": true}
     return {
-        "pre-gemma4": partial(marked, gemma, "gemma4", "", add_bos_token=false, **wide),
-        "pre-gemma4-line-ends": partial(
-            marked, gemma, "gpt2", "gemma4", line_ends=False, add_eos_token=true, **wide
-        ),
+        "pre-gemma4": partial(marked, gemma, "gemma4", "", forced),
+        "pre-gemma4-line-ends": partial(marked, gemma, "gpt2", "gemma4", ended, line_ends=False),
         "pre-granite-embed-multi-311m": partial(
-            marked, mistral, "gpt2", "granite-embed-multi-311m", **small
+            marked, mistral, "gpt2", "granite-embed-multi-311m", small
         ),
-        "pre-sarvam-moe": partial(marked, mistral, "gpt2", "sarvam-moe", **small),
-        "pre-whitespace": partial(marked, mistral, "whitespace", "whitespace", **small),
-        "pre-whitespace-lower": partial(
-            marked, mistral, "whitespace", "whitespace", **small, **{"normalizer.lowercase": true}
-        ),
+        "pre-sarvam-moe": partial(marked, mistral, "gpt2", "sarvam-moe", small),
+        "pre-whitespace": partial(marked, mistral, "whitespace", "whitespace", small),
+        "pre-whitespace-lower": partial(marked, mistral, "whitespace", "whitespace", lower),
     }
 
 

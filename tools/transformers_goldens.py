@@ -486,7 +486,9 @@ def classes() -> Json:
     found = [(name, getattr(transformers, name, None)) for name in named]
     everything = [name for name, one in found if isinstance(one, type) and issubclass(one, base)]
     return {
-        "registered": {kind: name.removesuffix("Fast") for kind, name in registered if name},
+        "registered": {
+            kind: name.removesuffix("Fast") for kind, name in sorted(registered) if name
+        },
         "misnamed": sorted(auto.MODELS_WITH_INCORRECT_HUB_TOKENIZER_CLASS),
         "unconfigured": sorted(
             kind for kind, name in registered if name and kind not in CONFIG_MAPPING_NAMES

@@ -77,7 +77,9 @@ MARKED = ["<bos>", *BYTES, "\u2581", "a", "b", "B", "\n", "\n\n\n", "ab", "\u258
 MERGES = ["a b", "\u2581 ab", "\u2581 a"]
 
 
-def marked(model: str, pre: str, merges: list[str] = MERGES, **more: bytes) -> protok.Tokenizer:
+def marked(
+    model: str, pre: str, more: dict[str, bytes], merges: list[str] = MERGES
+) -> protok.Tokenizer:
     """Return a BPE whose tokens spell text, and bytes where that fails."""
     kinds = [3, *[6] * len(BYTES), *[1] * (len(MARKED) - 257)]
     spelled = gguf.value(gguf.ARRAY, (gguf.STRING, merges))
@@ -122,14 +124,14 @@ TEXT = " abB\n\n\n b\n\n\n\n\n\u00e9  a"
 def test_tokens_that_spell_text(
     model: str, pre: str, more: dict[str, bytes], ids: list[int]
 ) -> None:
-    tok = marked(model, pre, **more)
+    tok = marked(model, pre, more)
     assert tok.encode(TEXT).tolist() == ids
     if model != "whitespace":
         assert tok.decode(ids) == "<bos>" * (ids[0] == 0) + TEXT
 
 
 def test_a_character_outside_the_byte_alphabet_decodes_to_a_note_of_it() -> None:
-    tok = marked("whitespace", "whitespace")
+    tok = marked("whitespace", "whitespace", {})
     assert tok.decode([257, 264]) == "[UNK_BYTE_0xe29681\u2581][UNK_BYTE_0xe29681\u2581ab]ab"
 
 
@@ -144,7 +146,7 @@ def test_a_character_outside_the_byte_alphabet_decodes_to_a_note_of_it() -> None
 )
 def test_refusals(model: str, pre: str, merges: list[str], message: str) -> None:
     with pytest.raises(protok.ArtifactError, match=message):
-        marked(model, pre, merges)
+        marked(model, pre, {}, merges)
 
 
 def test_a_merge_of_byte_tokens_is_refused() -> None:
