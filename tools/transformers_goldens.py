@@ -419,12 +419,9 @@ def other_folders() -> Folders:
         "no cls": {"cls_token": None},
         "question": {"question_token": "[X]"},
     }.items():
-        yield folder(
-            f"SplinterTokenizer, {name}",
-            word_piece(),
-            {"tokenizer_class": "SplinterTokenizer"} | config,
-        )
-        yield folder(f"SplinterTokenizer, {name}, in the vocabulary", dotted, config)
+        splinter = {"tokenizer_class": "SplinterTokenizer"} | config
+        yield folder(f"SplinterTokenizer, {name}", word_piece(), splinter)
+        yield folder(f"SplinterTokenizer, {name}, in the vocabulary", dotted, splinter)
     for model_type, base in {
         "mbart": unigram("en_XX"),
         "nllb": marks_bpe(),
