@@ -405,7 +405,7 @@ fn bpe(build: &mut Build<'_>) -> Result<()> {
             let blanks = Normalizer::Replace(regex(" {2,}", " "));
             let normalizer = charsmap(build).map(|map| Normalizer::Sequence(vec![map, blanks]));
             let marks = metaspace(PrependScheme::Always, true);
-            let pre = PreTokenizer::Metaspace(marks.clone());
+            let pre = PreTokenizer::Metaspace(marks);
             (normalizer, pre, fused(unk()?), Decoder::Metaspace(marks))
         }
         Class::SeamlessM4t => {
@@ -419,7 +419,7 @@ fn bpe(build: &mut Build<'_>) -> Result<()> {
                 Normalizer::Replace(regex(" {2,}", "\u{2581}")),
             ]);
             let marks = metaspace(PrependScheme::First, true);
-            let pre = PreTokenizer::Metaspace(marks.clone());
+            let pre = PreTokenizer::Metaspace(marks);
             (Some(normalizer), pre, fused(unk()?), Decoder::Metaspace(marks))
         }
         Class::Nougat => {
