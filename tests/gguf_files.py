@@ -5,6 +5,8 @@ Source: the description of the format in ggml's docs/gguf.md, version 3, little-
 
 from __future__ import annotations
 
+import json
+import re
 import struct
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -15,7 +17,7 @@ from differential.artifacts import GGUF, SENTENCEPIECE
 
 STRING, ARRAY = 8, 9
 SIMPLE = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
-# Of the names that llama.cpp v0.5.0 has, those whose models need more than a pattern are missing.
+# Of the names that llama.cpp v0.5.0 has, those whose tokens do not spell bytes are made below.
 PRE_TOKENIZERS = (
     "default", "llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "midm-2.0",
     "lfm2", "jina-v5-nano", "dbrx", "smaug-bpe", "chatglm-bpe", "glm4", "minicpm5",
@@ -153,6 +155,60 @@ def unigram(model: Path, **flags: bool) -> bytes:
     return build(pairs)
 
 
+def marked(
+    tokenizer: Path, model: str, pre: str, more: dict[str, bytes], *, line_ends: bool = True
+) -> bytes:
+    """Return a file of a BPE with byte tokens, from a tokenizer.json.
+
+    Without ``line_ends`` nothing merges them, and no token of them is looked for in the text.
+    """
+    document = json.loads(tokenizer.read_bytes())
+    vocab = document["model"]["vocab"]
+    vocab |= {token["content"]: token["id"] for token in document["added_tokens"]}
+    tokens = sorted(vocab, key=vocab.__getitem__)
+    kinds = [6 if re.fullmatch(r"<0x[0-9A-F]{2}>", token) else 1 for token in tokens]
+    for token in document["added_tokens"]:
+        if not token["content"].strip("\n") and not line_ends:
+            continue
+        kinds[token["id"]] = 3 if token["special"] else 4
+    merges = [
+        " ".join(merge) if isinstance(merge, list) else merge
+        for merge in document["model"]["merges"]
+    ]
+    if not line_ends:
+        merges = [merge for merge in merges if merge.strip("\n ")]
+    pairs = {
+        "general.architecture": value(STRING, "llama"),
+        "tokenizer.ggml.model": value(STRING, model),
+        "tokenizer.ggml.pre": value(STRING, pre),
+        "tokenizer.ggml.tokens": value(ARRAY, (STRING, tokens)),
+        "tokenizer.ggml.token_type": value(ARRAY, (5, kinds)),
+        "tokenizer.ggml.merges": value(ARRAY, (STRING, merges)),
+    }
+    return build(pairs | {f"tokenizer.ggml.{key}": spelled for key, spelled in more.items()})
+
+
+def _marked_files(artifacts: Path) -> dict[str, Callable[[], bytes]]:
+    """Return how the files are made whose tokens spell text."""
+    gemma = artifacts / "gemma3/tokenizer.json"
+    mistral = artifacts / "mistral-v0.1/tokenizer.json"
+    begins, false, true = value(4, 2), value(7, 0), value(7, 1)
+    wide = {"bos_token_id": begins, "eos_token_id": value(4, 1)}
+    small = {"bos_token_id": value(4, 1), "eos_token_id": begins}
+    forced, ended = wide | {"add_bos_token": false}, wide | {"add_eos_token": true}
+    lower = small | {"normalizer.lowercase": true}
+    return {
+        "pre-gemma4": partial(marked, gemma, "gemma4", "", forced),
+        "pre-gemma4-line-ends": partial(marked, gemma, "gpt2", "gemma4", ended, line_ends=False),
+        "pre-granite-embed-multi-311m": partial(
+            marked, mistral, "gpt2", "granite-embed-multi-311m", small
+        ),
+        "pre-sarvam-moe": partial(marked, mistral, "gpt2", "sarvam-moe", small),
+        "pre-whitespace": partial(marked, mistral, "whitespace", "whitespace", small),
+        "pre-whitespace-lower": partial(marked, mistral, "whitespace", "whitespace", lower),
+    }
+
+
 def every(artifacts: Path) -> dict[str, Callable[[], bytes]]:
     """Return how each file is made: as it is, of kind t5, with another pre-tokenizer."""
     folder = artifacts / "gguf"
@@ -170,4 +226,4 @@ def every(artifacts: Path) -> dict[str, Callable[[], bytes]]:
     falcon = folder / "ggml-vocab-falcon.gguf"
     for name in PRE_TOKENIZERS:
         made[f"pre-{name}"] = partial(with_pre_tokenizer, falcon, name)
-    return made
+    return made | _marked_files(artifacts)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -78,11 +78,11 @@ def word_piece() -> Json:
     )
 
 
-def byte_bpe() -> Json:
+def byte_bpe(*more: str) -> Json:
     """Write a byte-level BPE."""
     from tokenizers.pre_tokenizers import ByteLevel  # noqa: PLC0415  (not a dependency)
 
-    special = ("<|endoftext|>", "<s>", "</s>")
+    special = ("<|endoftext|>", "<s>", "</s>", *more)
     alphabet = sorted(ByteLevel.alphabet())
     merges = [["a", "b"], ["Ġ", "a"], ["Ġ", "b"], ["Ġa", "b"]]
     tokens = [*special, *alphabet, *("".join(pair) for pair in merges), "a</w>", "b</w>"]
@@ -151,9 +151,9 @@ def marks_bpe() -> Json:
     )
 
 
-def unigram() -> Json:
+def unigram(*more: str) -> Json:
     """Write a Unigram whose third score the tokenizers library reads inexactly."""
-    special = ("<s>", "<pad>", "</s>", "<unk>", "[CLS]", "[SEP]", "<mask>")
+    special = ("<s>", "<pad>", "</s>", "<unk>", "[CLS]", "[SEP]", "<mask>", *more)
     pieces = {"▁": -2.012292861938477, "a": -3.1, "b": -3.3, "▁a": -2.3, "ab": -4.1, ",": -5.0}
     vocab = [*([token, 0.0] for token in special), *([piece, s] for piece, s in pieces.items())]
     marks = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}
@@ -311,15 +311,142 @@ def unigram_folders() -> Folders:
     yield folder("T5Tokenizer, sentinels", base, {"tokenizer_class": "T5Tokenizer"} | options)
 
 
+def language_folders() -> Folders:
+    """Configure the classes whose template names a language."""
+    codes = ("en_XX", "ro_RO", "tl_XX")
+    for name in ("MBartTokenizer", "MBart50Tokenizer"):
+        config = {"tokenizer_class": name}
+        if name == "MBartTokenizer":  # the other would number the vocabulary anew
+            yield folder(f"{name}, no language has an id", unigram(), config)
+        yield folder(f"{name}, languages", unigram(*codes), config)
+        for language in ("ro_RO", "xx_XX"):
+            named = config | {"src_lang": language, "tgt_lang": "en_XX"}
+            yield folder(f"{name}, {language}", unigram(*codes), named)
+        extra = config | {"extra_special_tokens": ["ro_RO", "[X]"], "bos_token": "[CLS]"}
+        yield folder(f"{name}, extra", unigram(*codes), extra)
+    base = marks_bpe()
+    nllb = {"tokenizer_class": "NllbTokenizer"}
+    for name, config in {
+        "plain": {},
+        "language": {"src_lang": "fra_Latn"},
+        "unknown language": {"src_lang": "xx"},
+        "legacy": {"legacy_behaviour": True, "tgt_lang": "fra_Latn"},
+        "additional": {"additional_special_tokens": ["fra_Latn", "[X]"]},
+        "null extra": {"extra_special_tokens": None},
+        "no extra": {"extra_special_tokens": []},
+        "mask": {"mask_token": "[MASK]"},
+    }.items():
+        yield folder(f"NllbTokenizer, {name}", base, nllb | config)
+    seamless = {"tokenizer_class": "SeamlessM4TTokenizer"}
+    for name, config in {
+        "plain": {},
+        "language": {"src_lang": "__deu__", "extra_special_tokens": ["__deu__"]},
+        "bare language": {"src_lang": "deu", "additional_special_tokens": ["__deu__"]},
+    }.items():
+        yield folder(f"SeamlessM4TTokenizer, {name}", base, seamless | config)
+
+
+def speech_folders() -> Folders:
+    """Configure Whisper."""
+    marks = ("<|startoftranscript|>", "<|en|>", "<|zh|>", "<|de|>", "<|translate|>")
+    marks = (*marks, "<|transcribe|>", "<|startofprev|>", "<|notimestamps|>")
+    base = byte_bpe(*marks)
+    more = {"texts": ["a b", "a<|0.02|> b<|zh|>", "<|startoftranscript|>ab<|1.5|>", "<|2|>"]}
+    for name, config in {
+        "plain": {},
+        "language": {"language": "German", "task": "transcribe"},
+        "code": {"language": "zh", "task": "translate", "predict_timestamps": True},
+        "unknown language": {"language": "klingon"},
+        "unknown task": {"task": "sing"},
+        "no language token": {"language": "yue"},
+        "prefix": {"add_prefix_space": True, "pad_token": "<s>"},
+        "clean up": {"clean_up_tokenization_spaces": True},
+        "token": {"eos_token": {"__type": "AddedToken", "content": "</s>", "lstrip": True}},
+    }.items():
+        yield folder(
+            f"WhisperTokenizer, {name}",
+            base,
+            {"tokenizer_class": "WhisperTokenizer"} | config,
+            **more,
+        )
+    config = {"tokenizer_class": "WhisperTokenizer"}
+    yield folder("WhisperTokenizer, no marks", byte_bpe(), config)
+
+
+def other_folders() -> Folders:
+    """Configure the classes that are neither."""
+    for name, config in {
+        "plain": {},
+        "mask": {"mask_token_sent": None, "offset": 4},
+        "additional": {"additional_special_tokens": ["[X]"]},
+        "unk": {"unk_token": "<pad>"},
+        "unk with a score": {"unk_token": "a"},
+    }.items():
+        yield folder(
+            f"PegasusTokenizer, {name}", unigram(), {"tokenizer_class": "PegasusTokenizer"} | config
+        )
+    for name, config in {
+        "plain": {},
+        "no prefix": {"add_prefix_space": False},
+        "additional": {"additional_special_tokens": ["[X]"]},
+        "no bos": {"bos_token": None},
+    }.items():
+        yield folder(
+            f"XGLMTokenizer, {name}", unigram(), {"tokenizer_class": "XGLMTokenizer"} | config
+        )
+    for name, config in {
+        "plain": {},
+        "pad": {"pad_token": "<s>", "additional_special_tokens": ["[X]"]},
+        "clean up": {"clean_up_tokenization_spaces": True},
+    }.items():
+        yield folder(
+            f"ReformerTokenizer, {name}",
+            marks_bpe(),
+            {"tokenizer_class": "ReformerTokenizer"} | config,
+        )
+    for name in ("CodeGenTokenizer", "NougatTokenizer"):
+        for option, config in {
+            "plain": {},
+            "prefix": {"add_prefix_space": True, "bos_token": "<s>"},
+        }.items():
+            yield folder(f"{name}, {option}", byte_bpe(), {"tokenizer_class": name} | config)
+    dotted = word_piece()
+    dotted["model"]["vocab"]["[QUESTION]"] = len(dotted["model"]["vocab"])
+    for name, config in {
+        "plain": {},
+        "cased": {"do_lower_case": False, "strip_accents": False},
+        "left": {"padding_side": "left"},
+        "no cls": {"cls_token": None},
+        "question": {"question_token": "[X]"},
+    }.items():
+        splinter = {"tokenizer_class": "SplinterTokenizer"} | config
+        yield folder(f"SplinterTokenizer, {name}", word_piece(), splinter)
+        yield folder(f"SplinterTokenizer, {name}, in the vocabulary", dotted, splinter)
+    for model_type, base in {
+        "mbart": unigram("en_XX"),
+        "nllb": marks_bpe(),
+        "herbert": marks_bpe(),
+        "pegasus": unigram(),
+        "whisper": byte_bpe(),
+        "xglm": unigram(),
+        "codegen": byte_bpe(),
+        "splinter": word_piece(),
+    }.items():
+        yield folder(f"config.json, {model_type}", base, {}, config={"model_type": model_type})
+
+
 def folders() -> Folders:
     """List all folders."""
     yield from word_piece_folders()
     yield from byte_bpe_folders()
     yield from marks_bpe_folders()
     yield from unigram_folders()
+    yield from language_folders()
+    yield from speech_folders()
+    yield from other_folders()
 
 
-def outcome(folder: str) -> Json:
+def outcome(folder: str, texts: Sequence[str]) -> Json:
     """Load a folder, and encode and decode with it."""
     from transformers import AutoTokenizer  # noqa: PLC0415  (not a dependency)
 
@@ -328,7 +455,7 @@ def outcome(folder: str) -> Json:
     except Exception as error:  # noqa: BLE001  (whatever it says, it is the golden)
         return {"load_error": type(error).__name__}
     results = []
-    for text in TEXTS:
+    for text in texts:
         ids = tok(text)["input_ids"]
         results.append(
             {
@@ -342,6 +469,31 @@ def outcome(folder: str) -> Json:
     return {"class": type(tok).__name__, "results": results}
 
 
+def classes() -> Json:
+    """Name the classes: by model type, those that count against a folder's own, and all."""
+    import transformers  # noqa: PLC0415  (not a dependency)
+    from transformers.models.auto import tokenization_auto as auto  # noqa: PLC0415
+    from transformers.models.auto.configuration_auto import (  # noqa: PLC0415
+        CONFIG_MAPPING_NAMES,
+    )
+
+    registered = auto.TOKENIZER_MAPPING_NAMES.items()
+    base = transformers.PreTrainedTokenizerBase
+    named = [name for name in dir(transformers) if "Tokenizer" in name]
+    found = [(name, getattr(transformers, name, None)) for name in named]
+    everything = [name for name, one in found if isinstance(one, type) and issubclass(one, base)]
+    return {
+        "registered": {
+            kind: name.removesuffix("Fast") for kind, name in sorted(registered) if name
+        },
+        "misnamed": sorted(auto.MODELS_WITH_INCORRECT_HUB_TOKENIZER_CLASS),
+        "unconfigured": sorted(
+            kind for kind, name in registered if name and kind not in CONFIG_MAPPING_NAMES
+        ),
+        "classes": sorted({name.removesuffix("Fast") for name in everything}),
+    }
+
+
 def main() -> int:
     """Write the goldens."""
     import transformers  # noqa: PLC0415  (not a dependency)
@@ -349,15 +501,19 @@ def main() -> int:
     if transformers.__version__ != VERSION:
         raise SystemExit(f"transformers {VERSION} is wanted, not {transformers.__version__}")
     transformers.logging.set_verbosity_error()
-    lines = [json.dumps({"version": VERSION, "texts": TEXTS}, ensure_ascii=False)]
+    head = {"version": VERSION, "texts": TEXTS, **classes()}
+    lines = [json.dumps(head, ensure_ascii=False)]
     bases: list[Json] = []
     for name, files in folders():
+        record: Json = {"name": name}
+        texts: Sequence[str] = TEXTS
+        if "texts.json" in files:
+            texts = record["texts"] = files.pop("texts.json")
         with tempfile.TemporaryDirectory() as folder:
             for file, content in files.items():
                 (Path(folder) / file).write_text(json.dumps(content), "utf-8")
-            result = outcome(folder)
+            result = outcome(folder, texts)
         # A tokenizer.json is written once, where it first comes.
-        record: Json = {"name": name}
         base = json.loads(json.dumps(files.pop("tokenizer.json")))
         if base in bases:
             record["base"] = bases.index(base)

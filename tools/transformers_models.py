@@ -35,6 +35,11 @@ const REGISTERED: &[(&str, &str)] = &[
 const MISNAMED: &str =
     "{misnamed}";
 
+/// Model types of which there is no configuration, so that they name no class by themselves.
+#[rustfmt::skip]
+const UNCONFIGURED: &str =
+    "{unconfigured}";
+
 /// The class that is registered for a model type.
 pub(super) fn registered(model_type: &str) -> Option<&'static str> {{
     let listed = |names: &str| names.split_whitespace().any(|name| name == model_type);
@@ -45,6 +50,11 @@ pub(super) fn registered(model_type: &str) -> Option<&'static str> {{
 pub(super) fn is_misnamed(model_type: &str) -> bool {{
     MISNAMED.split_whitespace().any(|name| name == model_type)
 }}
+
+/// Whether `config.json` of a model type names a class where nothing else does.
+pub(super) fn is_configured(model_type: &str) -> bool {{
+    !UNCONFIGURED.split_whitespace().any(|name| name == model_type)
+}}
 """
 
 
@@ -54,6 +64,15 @@ def words(names: Iterable[str], indent: int) -> str:
         " ".join(sorted(names)), 90, break_on_hyphens=False, break_long_words=False
     )
     return (" \\\n" + " " * indent).join(lines)
+
+
+def unconfigured() -> list[str]:
+    """Return the model types with a tokenizer, but no configuration."""
+    from transformers.models.auto import configuration_auto, tokenization_auto  # noqa: PLC0415
+
+    names = tokenization_auto.TOKENIZER_MAPPING_NAMES.items()
+    configured = configuration_auto.CONFIG_MAPPING_NAMES
+    return sorted(kind for kind, name in names if name and kind not in configured)
 
 
 def table() -> str:
@@ -72,6 +91,7 @@ def table() -> str:
         version=VERSION,
         registered="\n".join(entries),
         misnamed=words(auto.MODELS_WITH_INCORRECT_HUB_TOKENIZER_CLASS, 4),
+        unconfigured=words(unconfigured(), 4),
     )
 
 

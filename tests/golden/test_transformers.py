@@ -105,7 +105,7 @@ def folders() -> list[dict[str, Any]]:
     assert head["version"] == "5.24.0"
     bases = [record["tokenizer"] for record in found if "tokenizer" in record]
     for record in found:
-        record["texts"] = head["texts"]
+        record.setdefault("texts", head["texts"])
         record["tokenizer"] = bases[record["base"]] if "base" in record else record["tokenizer"]
     return found
 

@@ -180,3 +180,25 @@ def test_blanks_are_tidied_where_a_call_asks_for_it(demo: protok.Tokenizer) -> N
         "",
     ]
     assert demo.decode_bytes(ids).decode() == text
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("CodeLlamaTokenizer", "does more than the pipeline"),
+        ("LayoutLMv3Tokenizer", "does more than the pipeline"),
+        ("MBart50Tokenizer", "number it anew"),
+    ],
+)
+def test_classes_that_a_spec_cannot_say(folder_of: Writer, name: str, message: str) -> None:
+    pieces = ["<s>", "<pad>", "</s>", "<unk>", "\u2581", "a"]
+    model = {"type": "Unigram", "unk_id": 3, "vocab": [[piece, 0.0] for piece in pieces]}
+    source = folder_of(
+        {
+            "tokenizer.json": json.dumps({"added_tokens": [], "model": model}).encode(),
+            "tokenizer_config.json": json.dumps({"tokenizer_class": name}).encode(),
+        }
+    )
+    with pytest.raises(protok.ArtifactError, match=message):
+        protok.load(source, as_loaded_by="transformers")
+    assert any(message in note for note in protok.load(source).warnings)

@@ -9,7 +9,7 @@ use crate::vocab::Vocab;
 use super::clean_up::clean_up;
 use super::llama_cpp;
 use super::sentencepiece::SentencePiece;
-use super::steps::{Step, add_steps, byte_level};
+use super::steps::{Step, add_steps, append_byte_level};
 
 /// What to do with bytes that are not UTF-8.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -85,8 +85,10 @@ impl Decoder {
     ) -> Result<Self> {
         let kind = match spec {
             None => Kind::Blanks,
-            Some(spec::Decoder::ByteLevel(_)) => fixed_bytes(vocab, added, byte_level),
-            Some(spec::Decoder::Bytes) => fixed_bytes(vocab, added, <[u8]>::to_vec),
+            Some(spec::Decoder::ByteLevel(_)) => fixed_bytes(vocab, added, append_byte_level),
+            Some(spec::Decoder::Bytes) => {
+                fixed_bytes(vocab, added, |token, out| out.extend_from_slice(token))
+            }
             Some(spec::Decoder::SentencePiece(spec)) => {
                 let rules = SentencePiece::compile(spec);
                 Kind::SentencePiece(Box::new(rules.map_err(|error| error.within("decoder"))?))
@@ -231,23 +233,24 @@ pub(super) fn refuse_unknown(
     .hint("Pass unknown=\"skip\" to leave such ids out."))
 }
 
-fn fixed_bytes(vocab: &Vocab, added: &AddedTokens, read: impl Fn(&[u8]) -> Vec<u8>) -> Kind {
+/// Appends the bytes that a token's spelling stands for.
+type Append = fn(&[u8], &mut Vec<u8>);
+
+fn fixed_bytes(vocab: &Vocab, added: &AddedTokens, append: Append) -> Kind {
     let highest = added.tokens().iter().map(|token| token.id as usize + 1).max().unwrap_or(0);
     let mut spans = vec![HOLE; vocab.size().max(highest)];
     let mut arena: Vec<u8> = Vec::new();
-    let mut put = |id: u32, bytes: &[u8]| {
+    let mut put = |id: u32, spelled: &[u8]| {
         let start = arena.len() as u32;
-        arena.extend_from_slice(bytes);
+        append(spelled, &mut arena);
         spans[id as usize] = (start, arena.len() as u32);
     };
     for (id, token) in vocab.iter() {
-        if added.get(id).is_none() {
-            put(id, &read(token));
-        }
+        put(id, token);
     }
     for token in added.tokens() {
         if let Some(form) = added.decoded_form(token.id) {
-            put(token.id, &read(form.as_bytes()));
+            put(token.id, form.as_bytes());
         }
     }
     Kind::Bytes { arena, spans }

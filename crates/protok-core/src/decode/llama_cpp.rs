@@ -3,8 +3,9 @@
 //! Source: `detokenize` of llama.cpp.
 
 use crate::spec::{LlamaCppDecoder, LlamaCppSpelling, PieceKind};
+use crate::text::alphabet;
 
-use super::steps::{byte_level, fallback_byte};
+use super::steps::fallback_byte;
 
 /// What [`clean`] replaces, in order: one rule at a time has the same result as its three passes,
 /// since what one of them drops a blank before is no blank.
@@ -59,7 +60,7 @@ impl<'a> Run<'a> {
             (LlamaCppSpelling::Bytes, _) => token.to_vec(),
             (_, PieceKind::Byte) => fallback_byte(token).map_or(Vec::new(), |byte| vec![byte]),
             (_, PieceKind::Unused) => Vec::new(),
-            (LlamaCppSpelling::ByteAlphabet, _) => byte_level(token),
+            (LlamaCppSpelling::ByteAlphabet, _) => alphabet_bytes(token),
             (LlamaCppSpelling::Marks, _) => unmarked(token),
         };
         self.append(text);
@@ -83,6 +84,30 @@ pub(super) fn inside(rules: &LlamaCppDecoder, id: u32, token: &[u8]) -> Vec<u8> 
     let mut run = Run { rules, text: Vec::new(), first: false };
     run.push(id, token);
     run.text
+}
+
+/// The bytes that a token stands for in the byte alphabet. A character that is not in it becomes a
+/// note of its bytes and of the whole token.
+fn alphabet_bytes(token: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(token.len());
+    if alphabet::decode_into(token, &mut bytes) {
+        return bytes;
+    }
+    for c in String::from_utf8_lossy(token).chars() {
+        match alphabet::char_to_byte(c) {
+            Some(byte) => bytes.push(byte),
+            None => {
+                bytes.extend_from_slice(b"[UNK_BYTE_0x");
+                let mut spelled = [0; 4];
+                for byte in c.encode_utf8(&mut spelled).bytes() {
+                    bytes.extend_from_slice(format!("{byte:02x}").as_bytes());
+                }
+                bytes.extend_from_slice(token);
+                bytes.push(b']');
+            }
+        }
+    }
+    bytes
 }
 
 /// Blanks for word marks.

@@ -25,7 +25,16 @@ pub(super) enum Step {
 
 /// The bytes of a token that is spelled in the byte alphabet; other tokens stand for themselves.
 pub(super) fn byte_level(token: &[u8]) -> Vec<u8> {
-    std::str::from_utf8(token).ok().and_then(alphabet::decode).unwrap_or_else(|| token.to_vec())
+    let mut bytes = Vec::with_capacity(token.len());
+    append_byte_level(token, &mut bytes);
+    bytes
+}
+
+/// Appends them.
+pub(super) fn append_byte_level(token: &[u8], out: &mut Vec<u8>) {
+    if !alphabet::decode_into(token, out) {
+        out.extend_from_slice(token);
+    }
 }
 
 /// Appends the steps that a component stands for.

@@ -146,7 +146,8 @@ fn add_dialect(component: &PreTokenizer, value: &mut Value) -> Result<()> {
 
 fn model(model: &Model) -> Value {
     match model {
-        Model::Bpe(model) => json!({
+        Model::Bpe(model) => {
+            let mut value = json!({
             "type": "BPE",
             "dropout": model.dropout,
             "unk_token": model.unk_token,
@@ -157,7 +158,12 @@ fn model(model: &Model) -> Value {
             "ignore_merges": model.ignore_merges,
             "vocab": vocab(&model.vocab, None),
             "merges": merges(&model.merges),
-        }),
+            });
+            if model.whole_line_ends {
+                value["whole_line_ends"] = true.into();
+            }
+            value
+        }
         Model::WordPiece(model) => json!({
             "type": "WordPiece",
             "unk_token": model.unk_token,

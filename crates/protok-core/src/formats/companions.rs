@@ -246,6 +246,9 @@ pub(super) fn chat_templates(
 
 /// The roles whose token the tokenizer does not have.
 pub(super) fn missing_roles(spec: &Spec, roles: &[(String, String)], notes: &mut Vec<String>) {
+    if roles.is_empty() {
+        return;
+    }
     let known: SeededSet<&[u8]> = spec
         .model
         .tokens()

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use serde::de::{self, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use crate::error::{Error, Result};
 
@@ -167,7 +167,6 @@ fn varint(bytes: &[u8]) -> Option<(u64, usize)> {
 /// What the top level of a JSON object looks like.
 #[derive(Default)]
 struct Shape {
-    model: bool,
     vocab: bool,
     config: bool,
     pattern: bool,
@@ -175,9 +174,13 @@ struct Shape {
     integers: usize,
 }
 
+/// A `tokenizer.json` may have hundreds of thousands of tokens, which its reader will go through:
+/// it is known by the first of its large fields, before that is read.
 fn detect_json(name: &str, bytes: &[u8]) -> Result<Format> {
-    struct Top;
-    impl<'de> Visitor<'de> for Top {
+    struct Top<'b> {
+        is_tokenizer: &'b mut bool,
+    }
+    impl<'de> Visitor<'de> for Top<'_> {
         type Value = Shape;
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str("a JSON object")
@@ -186,11 +189,13 @@ fn detect_json(name: &str, bytes: &[u8]) -> Result<Format> {
             let mut shape = Shape::default();
             while let Some(key) = map.next_key::<std::borrow::Cow<'de, str>>()? {
                 shape.fields += 1;
-                let kind = map.next_value::<Kind>()?;
+                let kind = match &*key {
+                    "model" | "added_tokens" => map.next_value_seed(Opening(self.is_tokenizer))?,
+                    _ => map.next_value::<Kind>()?,
+                };
                 shape.integers += usize::from(kind == Kind::Integer);
                 let nested = kind == Kind::Nested;
                 match &*key {
-                    "model" => shape.model |= nested,
                     "vocab" => shape.vocab |= nested,
                     "config" => shape.config |= nested,
                     "pat_str" => shape.pattern |= kind == Kind::Other,
@@ -201,17 +206,19 @@ fn detect_json(name: &str, bytes: &[u8]) -> Result<Format> {
         }
     }
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    let mut is_tokenizer = false;
     let shape = deserializer
-        .deserialize_map(Top)
-        .and_then(|shape| deserializer.end().map(|()| shape))
-        .map_err(|error| {
-            Error::artifact(name, format!("This is not valid JSON: {error}."))
-                .hint("The file may be cut off; fetch it again.")
-        })?;
+        .deserialize_map(Top { is_tokenizer: &mut is_tokenizer })
+        .and_then(|shape| deserializer.end().map(|()| shape));
+    if is_tokenizer {
+        return Ok(Format::TokenizerJson);
+    }
+    let shape = shape.map_err(|error| {
+        Error::artifact(name, format!("This is not valid JSON: {error}."))
+            .hint("The file may be cut off; fetch it again.")
+    })?;
     Ok(if shape.fields > 0 && shape.integers == shape.fields {
         Format::VocabJson
-    } else if shape.model {
-        Format::TokenizerJson
     } else if shape.vocab && shape.config {
         Format::Tekken
     } else if shape.pattern {
@@ -229,48 +236,68 @@ enum Kind {
     Other,
 }
 
+/// Notes where an object or array opens, and reads no further.
+struct Opening<'b>(&'b mut bool);
+
+impl<'de> DeserializeSeed<'de> for Opening<'_> {
+    type Value = Kind;
+    fn deserialize<D: Deserializer<'de>>(self, d: D) -> std::result::Result<Kind, D::Error> {
+        d.deserialize_any(KindVisitor { opens: Some(self.0) })
+    }
+}
+
 impl<'de> serde::Deserialize<'de> for Kind {
     fn deserialize<D: Deserializer<'de>>(d: D) -> std::result::Result<Self, D::Error> {
-        struct KindVisitor;
-        impl<'de> Visitor<'de> for KindVisitor {
-            type Value = Kind;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a JSON value")
-            }
-            fn visit_u64<E: de::Error>(self, _: u64) -> std::result::Result<Kind, E> {
-                Ok(Kind::Integer)
-            }
-            fn visit_i64<E: de::Error>(self, _: i64) -> std::result::Result<Kind, E> {
-                Ok(Kind::Other)
-            }
-            fn visit_f64<E: de::Error>(self, _: f64) -> std::result::Result<Kind, E> {
-                Ok(Kind::Other)
-            }
-            fn visit_bool<E: de::Error>(self, _: bool) -> std::result::Result<Kind, E> {
-                Ok(Kind::Other)
-            }
-            fn visit_unit<E: de::Error>(self) -> std::result::Result<Kind, E> {
-                Ok(Kind::Other)
-            }
-            fn visit_str<E: de::Error>(self, _: &str) -> std::result::Result<Kind, E> {
-                Ok(Kind::Other)
-            }
-            fn visit_seq<A: de::SeqAccess<'de>>(
-                self,
-                mut seq: A,
-            ) -> std::result::Result<Kind, A::Error> {
-                while seq.next_element::<IgnoredAny>()?.is_some() {}
-                Ok(Kind::Nested)
-            }
-            fn visit_map<A: MapAccess<'de>>(
-                self,
-                mut map: A,
-            ) -> std::result::Result<Kind, A::Error> {
-                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-                Ok(Kind::Nested)
-            }
-        }
-        d.deserialize_any(KindVisitor)
+        d.deserialize_any(KindVisitor { opens: None })
+    }
+}
+
+struct KindVisitor<'b> {
+    /// To be set, with an error, in place of reading what is inside.
+    opens: Option<&'b mut bool>,
+}
+
+impl KindVisitor<'_> {
+    fn open<E: de::Error>(self) -> std::result::Result<(), E> {
+        self.opens.map_or(Ok(()), |opens| {
+            *opens = true;
+            Err(E::custom("read no further"))
+        })
+    }
+}
+
+impl<'de> Visitor<'de> for KindVisitor<'_> {
+    type Value = Kind;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+    fn visit_u64<E: de::Error>(self, _: u64) -> std::result::Result<Kind, E> {
+        Ok(Kind::Integer)
+    }
+    fn visit_i64<E: de::Error>(self, _: i64) -> std::result::Result<Kind, E> {
+        Ok(Kind::Other)
+    }
+    fn visit_f64<E: de::Error>(self, _: f64) -> std::result::Result<Kind, E> {
+        Ok(Kind::Other)
+    }
+    fn visit_bool<E: de::Error>(self, _: bool) -> std::result::Result<Kind, E> {
+        Ok(Kind::Other)
+    }
+    fn visit_unit<E: de::Error>(self) -> std::result::Result<Kind, E> {
+        Ok(Kind::Other)
+    }
+    fn visit_str<E: de::Error>(self, _: &str) -> std::result::Result<Kind, E> {
+        Ok(Kind::Other)
+    }
+    fn visit_seq<A: de::SeqAccess<'de>>(self, mut seq: A) -> std::result::Result<Kind, A::Error> {
+        self.open()?;
+        while seq.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Kind::Nested)
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Kind, A::Error> {
+        self.open()?;
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Kind::Nested)
     }
 }
 
@@ -290,7 +317,8 @@ mod tests {
     fn content_decides() {
         for (name, bytes, format) in [
             ("x", &b" {\"model\": {}}"[..], Format::TokenizerJson),
-            ("x", b"{\"a\": 0, \"model\": 1}", Format::VocabJson),
+            ("x", b"{\"version\": \"1.0\", \"added_tokens\": [", Format::TokenizerJson),
+            ("x", b"{\"a\": 0, \"model\": 1, \"added_tokens\": 2}", Format::VocabJson),
             ("tokenizer.json", b"{\"vocab\": [], \"config\": {}}", Format::Tekken),
             ("x", b"{\"pat_str\": \"a\"}", Format::EncodingJson),
             ("x", b"{}", Format::Config),

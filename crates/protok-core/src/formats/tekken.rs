@@ -145,6 +145,7 @@ pub fn read(text: &str) -> Result<Spec> {
             fuse_unk: false,
             byte_fallback: false,
             ignore_merges: true,
+            whole_line_ends: false,
         }),
         post_processor: None,
         decoder: Some(Decoder::Bytes),

@@ -293,6 +293,7 @@ fn assemble(
             fuse_unk: false,
             byte_fallback: false,
             ignore_merges: false,
+            whole_line_ends: false,
         }),
         post_processor,
         decoder: Some(decoder),

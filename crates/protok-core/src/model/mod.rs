@@ -178,6 +178,7 @@ pub fn joints(spec: &spec::Model, vocab: &Vocab, blank: char) -> Before {
         spec::Model::Bpe(bpe) => {
             let apart = |affix: &Option<String>| affix.as_ref().is_none_or(String::is_empty);
             if bpe.ignore_merges
+                || bpe.whole_line_ends
                 || !apart(&bpe.continuing_subword_prefix)
                 || !apart(&bpe.end_of_word_suffix)
             {

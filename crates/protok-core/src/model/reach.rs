@@ -183,6 +183,7 @@ mod tests {
             fuse_unk: false,
             byte_fallback: false,
             ignore_merges: false,
+            whole_line_ends: false,
         })
     }
 

@@ -54,6 +54,21 @@ fn base(c: char) -> char {
     }
 }
 
+/// The lower case of a character, which is one character.
+fn lower(c: char) -> char {
+    if is_assigned(c) { c.to_lowercase().next().unwrap_or(c) } else { c }
+}
+
+/// Puts each character in lower case by itself.
+pub(super) fn lowercase(text: &str, edits: &mut Edits) {
+    for (start, c) in text.char_indices() {
+        let lower = lower(c);
+        if lower != c {
+            edits.replace_chars(start, start + c.len_utf8(), [lower]);
+        }
+    }
+}
+
 pub(super) fn words(rules: LlamaCppWords, text: &str, edits: &mut Edits) {
     let mut in_word = false;
     for (start, original) in text.char_indices() {
@@ -74,8 +89,8 @@ pub(super) fn words(rules: LlamaCppWords, text: &str, edits: &mut Edits) {
             continue;
         }
         let alone = is_punctuation(c) || is_ideograph(c);
-        if rules.lowercase && is_assigned(c) {
-            c = c.to_lowercase().next().unwrap_or(c);
+        if rules.lowercase {
+            c = lower(c);
         }
         if alone {
             // The blanks stand for nothing, and neither does the mark.

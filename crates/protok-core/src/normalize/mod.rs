@@ -66,6 +66,7 @@ pub struct Normalizer {
 enum Step {
     Form(Form),
     Lowercase,
+    LlamaCppLowercase,
     StripAccents,
     Replace { pattern: Matcher, content: String },
     Prepend(String),
@@ -275,6 +276,7 @@ fn add_steps(spec: &spec::Normalizer, semantics: Semantics, steps: &mut Vec<Step
         Spec::Nfd => Step::Form(Form::Nfd),
         Spec::Nfkc => Step::Form(Form::Nfkc),
         Spec::Nfkd => Step::Form(Form::Nfkd),
+        Spec::Lowercase if semantics == Semantics::LlamaCpp => Step::LlamaCppLowercase,
         Spec::Lowercase => Step::Lowercase,
         Spec::StripAccents => Step::StripAccents,
         Spec::Replace(replace) => Step::Replace {
@@ -304,7 +306,7 @@ impl Step {
     fn name(&self) -> &'static str {
         match self {
             Step::Form(form) => form.name(),
-            Step::Lowercase => "Lowercase",
+            Step::Lowercase | Step::LlamaCppLowercase => "Lowercase",
             Step::StripAccents => "StripAccents",
             Step::Replace { .. } => "Replace",
             Step::Prepend(_) => "Prepend",
@@ -332,6 +334,7 @@ impl Step {
             // ends of a text.
             Step::Form(_)
             | Step::Lowercase
+            | Step::LlamaCppLowercase
             | Step::StripAccents
             | Step::Prepend(_)
             | Step::Strip { .. }
@@ -373,6 +376,7 @@ impl Step {
         match self {
             Step::Form(form) => form.edits(text, edits),
             Step::Lowercase => lowercase(text, edits),
+            Step::LlamaCppLowercase => llama_cpp::lowercase(text, edits),
             Step::StripAccents => strip_accents(text, edits),
             Step::Replace { pattern, content } => {
                 pattern.for_each_match(text, |start, end| edits.replace(start, end, content))?;

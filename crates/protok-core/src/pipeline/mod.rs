@@ -126,7 +126,11 @@ impl Pipeline {
             Model::compile(&spec.model, spec.semantics, bytes, &vocab, banned)
         };
         let model = compile(&FxHashSet::default())?;
+        // No model but that of bytes yields what is not in the vocabulary, as most control tokens
+        // are.
+        let is_bytes = matches!(spec.model, crate::spec::Model::Bytes(_));
         let mut banned = ids;
+        banned.retain(|&id| is_bytes || vocab.bytes(id).is_some());
         let unknown = model::unknown_token(&spec.model, &vocab);
         if let Some(unknown) = unknown {
             banned.remove(&unknown);

@@ -105,6 +105,9 @@ pub struct Bpe {
     pub byte_fallback: bool,
     /// A piece that is itself a token is not merged but taken whole.
     pub ignore_merges: bool,
+    /// A piece of nothing but line ends that is itself a token is taken whole, as llama.cpp does
+    /// for Gemma 4.
+    pub whole_line_ends: bool,
 }
 
 /// See [`Model::WordPiece`].

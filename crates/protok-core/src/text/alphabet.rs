@@ -47,7 +47,32 @@ pub fn char_to_byte(c: char) -> Option<u8> {
 /// The bytes that a token spelled in the alphabet stands for, if all of it is.
 #[must_use]
 pub fn decode(token: &str) -> Option<Vec<u8>> {
-    token.chars().map(char_to_byte).collect()
+    let mut bytes = Vec::with_capacity(token.len());
+    decode_into(token.as_bytes(), &mut bytes).then_some(bytes)
+}
+
+/// Appends the bytes that a token spelled in the alphabet stands for, or nothing if not all of it
+/// is. Vocabularies are long, so the characters are told apart by their bytes: each has one or two.
+#[must_use]
+pub fn decode_into(token: &[u8], out: &mut Vec<u8>) -> bool {
+    let before = out.len();
+    let mut rest = token;
+    loop {
+        let code = match *rest {
+            [] => return true,
+            [first @ 0x21..=0x7E, ..] => u32::from(first),
+            [first @ 0xC2..=0xC5, second @ 0x80..=0xBF, ..] => {
+                u32::from(first & 0x1F) << 6 | u32::from(second & 0x3F)
+            }
+            _ => u32::MAX,
+        };
+        let Some(byte) = char::from_u32(code).and_then(char_to_byte) else {
+            out.truncate(before);
+            return false;
+        };
+        out.push(byte);
+        rest = &rest[usize::from(code >= 0x80) + 1..];
+    }
 }
 
 /// Spells bytes in the alphabet.
@@ -78,5 +103,12 @@ mod tests {
         }
         assert_eq!(encode(" Ã".as_bytes()), "ĠÃĥ");
         assert_eq!(decode("Ġ世"), None);
+        let mut bytes = vec![7];
+        assert!(decode_into("ĠÃĥ".as_bytes(), &mut bytes));
+        assert_eq!(bytes, [7, b' ', 0xC3, 0x83]);
+        for other in [&b"a\xFF"[..], b"a\xC4", b"a\xC4a", b"a b", "aŃń".as_bytes()] {
+            assert!(!decode_into(other, &mut bytes), "{other:?}");
+            assert_eq!(bytes.len(), 4, "{other:?}");
+        }
     }
 }

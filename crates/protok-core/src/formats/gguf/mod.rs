@@ -4,6 +4,8 @@
 //! tokenizer did. Its SentencePiece models join by score whatever the pieces are for; its BERT has
 //! no longest word and drops spacing marks too; its T5 has other rules for blanks; some tokens are
 //! control tokens by their spelling.
+//! Models of the kind `hybriddna` are refused: their text between `<dna>` and `</dna>` is cut by
+//! other rules than the text around it, which no Spec can say; so is `plamo2`, with scores of its own.
 //! Only the metadata is read, so the start of a file is enough.
 //!
 //! Source: `llama-vocab.cpp` of llama.cpp.
@@ -59,7 +61,11 @@ pub fn read(bytes: &[u8]) -> Result<Loaded> {
     let model = metadata
         .string("tokenizer.ggml.model")?
         .ok_or_else(|| missing("tokenizer.ggml.model").hint("It holds no tokenizer."))?;
-    let pre = metadata.string("tokenizer.ggml.pre")?.unwrap_or("");
+    // A model of a kind of its own has but one pre-tokenizer.
+    let pre = match model {
+        "gemma4" => model,
+        _ => metadata.string("tokenizer.ggml.pre")?.unwrap_or(""),
+    };
     let list = metadata
         .strings("tokenizer.ggml.tokens")?
         .ok_or_else(|| missing("tokenizer.ggml.tokens"))?;

@@ -1,7 +1,8 @@
 //! The pre-tokenizers that llama.cpp knows by name: patterns that cut one after the other.
 //!
 //! They are given as llama.cpp has them, which is not always as the model's own tokenizer cut.
-//! Names whose patterns llama.cpp does not run as regular expressions are left out.
+//! Models that llama.cpp treats in a way of their own are not among them: `hybriddna`, whose text
+//! between `<dna>` and `</dna>` becomes tokens of six letters each.
 
 use crate::error::{Error, Result};
 
@@ -16,6 +17,22 @@ pub(super) struct Pre {
     pub ignore_merges: bool,
     /// A text starts with the begin token unless the file says otherwise.
     pub add_bos: bool,
+    /// What the tokens spell.
+    pub spelling: Spelling,
+}
+
+/// What tokens spell, and what is done to a text before it is cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Spelling {
+    /// Bytes, in GPT-2's alphabet.
+    Alphabet,
+    /// Text, with word marks for blanks. What is no token is spelled with byte tokens.
+    Marks,
+    /// As these, for Gemma 4: every text starts with the begin token, whatever the file says, and
+    /// line ends that are a token are not merged.
+    Gemma,
+    /// Words, which may be put in lower case. All white space is dropped.
+    Words,
 }
 
 const GPT2: &str = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
@@ -176,7 +193,8 @@ const EXAONE_MOE: &[&str] = &[concat!(
     r" ?[^\s\p{L}\p{N}]+[\r\n/]?|\s*[\r\n]|\s+(?!\S)|\s+"
 )];
 const MINICPM5: &[&str] = &[r"\p{N}{1,3}", llama3!(r"\p{N}+")];
-const LAGUNA: &[&str] = &[r"[^\n]+|[\n]+", llama3!(r"\p{N}")];
+const LINES: &[&str] = &[r"[^\n]+|[\n]+"];
+const LAGUNA: &[&str] = &[LINES[0], llama3!(r"\p{N}")];
 
 /// The pre-tokenizer of a name.
 ///
@@ -188,6 +206,7 @@ pub(super) fn named(name: &str) -> Result<Pre> {
         clean_spaces,
         ignore_merges: false,
         add_bos: false,
+        spelling: Spelling::Alphabet,
     };
     let whole = |patterns, clean_spaces| Pre {
         ignore_merges: true,
@@ -239,6 +258,11 @@ pub(super) fn named(name: &str) -> Result<Pre> {
         "seed-coder" => plain(SEED, false),
         "afmoe" => plain(AFMOE, false),
         "exaone-moe" => plain(EXAONE_MOE, true),
+        "gemma4" | "granite-embed-multi-311m" => {
+            Pre { spelling: Spelling::Gemma, ..plain(LINES, true) }
+        }
+        "sarvam-moe" => Pre { spelling: Spelling::Marks, ..plain(LINES, false) },
+        "whitespace" => Pre { spelling: Spelling::Words, ..plain(&[], true) },
         other => {
             return Err(Error::artifact(
                 "tokenizer.ggml.pre",

@@ -2,6 +2,7 @@
 
 use base64::Engine as _;
 
+use super::pre::Spelling;
 use super::{Header, pre, special};
 use crate::error::{Error, Result};
 use crate::formats::{rwkv, vocab_txt};
@@ -14,6 +15,7 @@ use crate::spec::{
 use crate::vocab::{SeededMap, SeededSet};
 
 const TOKENS: &str = "tokenizer.ggml.tokens";
+const MARK: &str = "\u{2581}";
 
 /// Puts the tokenizer together.
 ///
@@ -30,14 +32,14 @@ pub(super) fn assemble(
         "llama" => parts.sentencepiece(),
         "bert" => parts.bert(),
         "t5" => parts.unigram(),
-        "gpt2" => parts.bpe(),
+        "gpt2" | "gemma4" | "whitespace" => parts.bpe(),
         "rwkv" => parts.rwkv(),
         other => Err(Error::artifact(
             "tokenizer.ggml.model",
             format!("The tokenizer model {other:?} cannot be loaded."),
         )
         .value(other)
-        .hint("llama, bert, t5, gpt2 and rwkv can; or load the model's own tokenizer files.")),
+        .hint("llama, bert, t5, gpt2, gemma4, whitespace and rwkv can; or load the model's own tokenizer files.")),
     }
 }
 
@@ -150,21 +152,12 @@ impl Parts<'_> {
     fn sentencepiece(&self) -> Result<Spec> {
         self.refuse_flag("remove_extra_whitespaces", false)?;
         let prefix = self.flag("add_space_prefix", true)?;
-        for byte in 0..=255u8 {
-            let token = format!("<0x{byte:02X}>");
-            if !self.ids.contains_key(token.as_str()) {
-                return Err(Error::artifact(TOKENS, format!("The byte token {token} is missing."))
-                    .value(token));
-            }
-        }
-        let mark = "\u{2581}".to_owned();
-        let escape = Normalizer::Replace(Replace {
-            pattern: Pattern::String(" ".to_owned()),
-            content: mark.clone(),
-        });
+        self.need_byte_tokens()?;
+        let escape = blanks_to_marks();
         let normalizer = match prefix {
             true => {
-                Normalizer::Sequence(vec![Normalizer::Prepend(Prepend { prepend: mark }), escape])
+                let prepend = Normalizer::Prepend(Prepend { prepend: MARK.to_owned() });
+                Normalizer::Sequence(vec![prepend, escape])
             }
             false => escape,
         };
@@ -292,6 +285,17 @@ impl Parts<'_> {
     fn bpe(&self) -> Result<Spec> {
         let pre = pre::named(self.header.pre)?;
         self.refuse_flag("add_space_prefix", false)?;
+        if (pre.spelling == Spelling::Words) != (self.header.model == "whitespace") {
+            return Err(Error::artifact(
+                "tokenizer.ggml.pre",
+                format!(
+                    "The pre-tokenizer {:?} does not go with the tokenizer model {:?}.",
+                    self.header.pre, self.header.model
+                ),
+            )
+            .hint("The two named \"whitespace\" go with one another only."));
+        }
+        let marks = matches!(pre.spelling, Spelling::Marks | Spelling::Gemma);
         let mut cuts: Vec<PreTokenizer> = pre
             .patterns
             .iter()
@@ -304,33 +308,76 @@ impl Parts<'_> {
                 })
             })
             .collect();
-        cuts.push(PreTokenizer::ByteLevel(ByteLevel {
-            add_prefix_space: false,
-            trim_offsets: false,
-            use_regex: false,
-        }));
+        let mut normalizer = None;
+        match pre.spelling {
+            Spelling::Alphabet => cuts.push(PreTokenizer::ByteLevel(ByteLevel {
+                add_prefix_space: false,
+                trim_offsets: false,
+                use_regex: false,
+            })),
+            Spelling::Marks | Spelling::Gemma => normalizer = Some(blanks_to_marks()),
+            Spelling::Words => {
+                cuts.push(PreTokenizer::WhitespaceSplit);
+                let lowercase = self.flag("normalizer.lowercase", false)?;
+                normalizer = lowercase.then_some(Normalizer::Lowercase);
+            }
+        }
+        let byte_fallback = match pre.spelling {
+            Spelling::Alphabet => false,
+            Spelling::Words if !self.byte_tokens().any(|id| id.is_some()) => false,
+            Spelling::Marks | Spelling::Gemma | Spelling::Words => {
+                self.need_byte_tokens()?;
+                true
+            }
+        };
+        let merges = self.merges()?;
+        if byte_fallback {
+            self.refuse_merged_bytes(&merges)?;
+        }
         let model = Model::Bpe(Bpe {
             vocab: self.vocab()?,
-            merges: Merges::Listed(self.merges()?),
+            merges: Merges::Listed(merges),
             dropout: None,
             unk_token: None,
             continuing_subword_prefix: None,
             end_of_word_suffix: None,
             fuse_unk: false,
-            byte_fallback: false,
+            byte_fallback,
             ignore_merges: pre.ignore_merges,
+            whole_line_ends: pre.spelling == Spelling::Gemma,
         });
-        let decoder = self.decoder(LlamaCppSpelling::ByteAlphabet, false, pre.clean_spaces);
+        let spelling = if marks { LlamaCppSpelling::Marks } else { LlamaCppSpelling::ByteAlphabet };
+        let decoder = self.decoder(spelling, false, pre.clean_spaces);
+        let end = (self.header.model != "gemma4").then_some(11);
+        let add_bos = self.flag("add_bos_token", pre.add_bos)? || pre.spelling == Spelling::Gemma;
         Ok(Spec {
+            normalizer,
             pre_tokenizer: Some(PreTokenizer::Sequence(cuts)),
-            post_processor: self.around(
-                self.flag("add_bos_token", pre.add_bos)?,
-                Some(11),
-                self.flag("add_eos_token", false)?,
-                Some(11),
-            )?,
+            post_processor: self.around(add_bos, end, self.flag("add_eos_token", false)?, end)?,
             ..self.spec(model, decoder)?
         })
+    }
+
+    /// The token of each byte, where there is one.
+    fn byte_tokens(&self) -> impl Iterator<Item = Option<u32>> {
+        (0..=255u8).map(|byte| self.ids.get(format!("<0x{byte:02X}>").as_str()).copied())
+    }
+
+    fn need_byte_tokens(&self) -> Result<()> {
+        let Some(byte) = self.byte_tokens().position(|id| id.is_none()) else { return Ok(()) };
+        let token = format!("<0x{byte:02X}>");
+        Err(Error::artifact(TOKENS, format!("The byte token {token} is missing.")).value(token))
+    }
+
+    /// llama.cpp spells bytes when all merges are done.
+    fn refuse_merged_bytes(&self, merges: &[(u32, u32)]) -> Result<()> {
+        let bytes: SeededSet<u32> = self.byte_tokens().flatten().collect();
+        let merged = |&(left, right): &(u32, u32)| bytes.contains(&left) || bytes.contains(&right);
+        let Some(place) = merges.iter().position(merged) else { return Ok(()) };
+        Err(Error::artifact(
+            format!("tokenizer.ggml.merges[{place}]"),
+            "The merge has a byte token, which stands for text here.",
+        ))
     }
 
     /// The merges; of a pair that is there twice the first counts.
@@ -378,6 +425,13 @@ impl Parts<'_> {
         let plain = rwkv::spec(pairs, Semantics::LlamaCpp)?;
         self.spec(plain.model, self.decoder(LlamaCppSpelling::Bytes, false, false))
     }
+}
+
+fn blanks_to_marks() -> Normalizer {
+    Normalizer::Replace(Replace {
+        pattern: Pattern::String(" ".to_owned()),
+        content: MARK.to_owned(),
+    })
 }
 
 /// The bytes of a token of an RWKV vocabulary, which is escaped.

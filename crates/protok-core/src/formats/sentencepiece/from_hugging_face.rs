@@ -96,6 +96,7 @@ fn check_model(model: &Bpe) -> Result<&[(u32, u32)]> {
         ("continuing_subword_prefix", !none(&model.continuing_subword_prefix), "tokens have marks"),
         ("end_of_word_suffix", !none(&model.end_of_word_suffix), "tokens have marks"),
         ("ignore_merges", model.ignore_merges, "a whole text that is a token is not merged"),
+        ("whole_line_ends", model.whole_line_ends, "line ends that are a token are not merged"),
         ("fuse_unk", !model.fuse_unk && !model.byte_fallback, "unknown characters stay apart"),
     ] {
         if unlike {

@@ -163,6 +163,7 @@ pub fn spec(ranks: TokenList, pattern: &str, special: &[(String, u32)]) -> Resul
             fuse_unk: false,
             byte_fallback: false,
             ignore_merges: true,
+            whole_line_ends: false,
         }),
         post_processor: None,
         decoder: Some(Decoder::Bytes),

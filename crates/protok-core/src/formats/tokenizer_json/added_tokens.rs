@@ -14,26 +14,32 @@ use crate::vocab::SeededMap;
 const FIELDS: &[&str] =
     &["id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"];
 
-/// Reads the list as the file has it, where every entry is as it should be: no field is missing,
-/// unknown, of another type or given twice. None for any other list, which [`read`] explains.
-pub(super) fn read_plain(text: &str) -> Option<Vec<AddedToken>> {
-    #[derive(serde::Deserialize)]
-    #[serde(deny_unknown_fields)]
-    struct Entry {
-        id: u32,
-        content: String,
-        single_word: bool,
-        lstrip: bool,
-        rstrip: bool,
-        normalized: bool,
-        special: bool,
+/// The list as the file has it, where every entry is as it should be: no field is missing,
+/// unknown, of another type or given twice. Any other list is read, and explained, by [`read`].
+#[derive(serde::Deserialize)]
+#[serde(transparent)]
+pub(super) struct Plain(Vec<Entry>);
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    id: u32,
+    content: String,
+    single_word: bool,
+    lstrip: bool,
+    rstrip: bool,
+    normalized: bool,
+    special: bool,
+}
+
+impl Plain {
+    pub(super) fn tokens(self) -> Vec<AddedToken> {
+        let token = |entry| {
+            let Entry { id, content, single_word, lstrip, rstrip, normalized, special } = entry;
+            AddedToken { id, content, single_word, lstrip, rstrip, normalized, special }
+        };
+        self.0.into_iter().map(token).collect()
     }
-    let entries: Vec<Entry> = serde_json::from_str(text).ok()?;
-    let token = |entry| {
-        let Entry { id, content, single_word, lstrip, rstrip, normalized, special } = entry;
-        AddedToken { id, content, single_word, lstrip, rstrip, normalized, special }
-    };
-    Some(entries.into_iter().map(token).collect())
 }
 
 /// Reads the list as the file has it.
@@ -83,7 +89,9 @@ pub(crate) fn settle(
         }
     }
     let mut next = u32::try_from(vocab.len()).unwrap_or(u32::MAX);
-    let mut by_id: SeededMap<u32, AddedToken> = SeededMap::default();
+    let mut tokens: Vec<AddedToken> = Vec::with_capacity(listed.len());
+    let mut by_id: SeededMap<u32, usize> = SeededMap::default();
+    by_id.reserve(listed.len());
     for (place, mut token) in listed.into_iter().enumerate() {
         let path = || format!("added_tokens[{place}]");
         if token.content.is_empty() {
@@ -103,22 +111,24 @@ pub(crate) fn settle(
             ));
             token.id = id;
         }
-        if let Some(earlier) = by_id.remove(&id) {
-            if earlier.content == token.content {
-                token.special |= earlier.special;
-                notes.push(format!("{}: {} is listed twice", path(), brief(&token.content)));
-            } else {
-                notes.push(format!(
-                    "{}: {} takes the id {id} from {}, which is no longer matched",
-                    path(),
-                    brief(&token.content),
-                    brief(&earlier.content)
-                ));
-            }
+        let at = *by_id.entry(id).or_insert(tokens.len());
+        let Some(earlier) = tokens.get_mut(at) else {
+            tokens.push(token);
+            continue;
+        };
+        if earlier.content == token.content {
+            token.special |= earlier.special;
+            notes.push(format!("{}: {} is listed twice", path(), brief(&token.content)));
+        } else {
+            notes.push(format!(
+                "{}: {} takes the id {id} from {}, which is no longer matched",
+                path(),
+                brief(&token.content),
+                brief(&earlier.content)
+            ));
         }
-        by_id.insert(id, token);
+        *earlier = token;
     }
-    let mut tokens: Vec<AddedToken> = by_id.into_values().collect();
-    tokens.sort_unstable_by_key(|token| token.id);
+    tokens.sort_by_key(|token| token.id);
     tokens
 }

@@ -81,6 +81,7 @@ pub fn from_ranks(spec: &Spec) -> Result<Spec> {
             vocab: spelled,
             merges: Merges::Listed(merges),
             ignore_merges: true,
+            whole_line_ends: false,
             ..model.clone()
         }),
         post_processor: None,

@@ -177,6 +177,7 @@ fn model(model: &Model) -> Result<(Bpe, bool)> {
         fuse_unk: true,
         byte_fallback,
         ignore_merges: false,
+        whole_line_ends: false,
     };
     Ok((model, multiple_marks))
 }

@@ -1,7 +1,7 @@
 //! The model of a `tokenizer.json`: its fields are told apart as raw text first, so that large
 //! ones can be streamed and `type` may stand anywhere.
 
-use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::{score, vocab};
@@ -17,29 +17,20 @@ pub(super) struct RawFields<'a> {
 
 impl<'a> RawFields<'a> {
     pub(super) fn parse(text: &'a str, path: &'a str) -> Result<Self> {
-        struct Fields;
-        impl<'de> Visitor<'de> for Fields {
-            type Value = Vec<(String, &'de RawValue)>;
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("an object")
-            }
-            fn visit_map<A: MapAccess<'de>>(
-                self,
-                mut map: A,
-            ) -> std::result::Result<Self::Value, A::Error> {
-                let mut entries = Vec::new();
-                while let Some(entry) = map.next_entry()? {
-                    entries.push(entry);
-                }
-                Ok(entries)
-            }
-        }
         let mut deserializer = serde_json::Deserializer::from_str(text);
-        let entries = deserializer
-            .deserialize_map(Fields)
-            .and_then(|entries| deserializer.end().map(|()| entries))
-            .map_err(|error| json_error(path, &error))?;
-        Ok(Self { path, entries })
+        Fields(path)
+            .deserialize(&mut deserializer)
+            .and_then(|fields| deserializer.end().map(|()| fields))
+            .map_err(|error| json_error(path, &error))
+    }
+
+    /// No field, to add some to.
+    pub(super) fn empty(path: &'a str) -> Self {
+        Self { path, entries: Vec::new() }
+    }
+
+    pub(super) fn push(&mut self, name: String, value: &'a RawValue) {
+        self.entries.push((name, value));
     }
 
     /// The text of a field; of duplicates the last.
@@ -92,6 +83,33 @@ impl<'a> RawFields<'a> {
     }
 }
 
+/// Reads the fields of the object at a path.
+pub(super) struct Fields<'p>(pub &'p str);
+
+impl<'de: 'p, 'p> DeserializeSeed<'de> for Fields<'p> {
+    type Value = RawFields<'p>;
+    fn deserialize<D: Deserializer<'de>>(self, d: D) -> std::result::Result<Self::Value, D::Error> {
+        d.deserialize_map(self)
+    }
+}
+
+impl<'de: 'p, 'p> Visitor<'de> for Fields<'p> {
+    type Value = RawFields<'p>;
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("an object")
+    }
+    fn visit_map<A: MapAccess<'de>>(
+        self,
+        mut map: A,
+    ) -> std::result::Result<Self::Value, A::Error> {
+        let mut fields = RawFields::empty(self.0);
+        while let Some((name, value)) = map.next_entry()? {
+            fields.push(name, value);
+        }
+        Ok(fields)
+    }
+}
+
 const BPE_FIELDS: &[&str] = &[
     "dropout",
     "unk_token",
@@ -108,21 +126,20 @@ const WORD_PIECE_FIELDS: &[&str] =
 const WORD_LEVEL_FIELDS: &[&str] = &["unk_token", "vocab"];
 const UNIGRAM_FIELDS: &[&str] = &["unk_id", "byte_fallback", "vocab"];
 
-/// Reads the model.
-pub(super) fn read(text: &str, notes: &mut Vec<String>) -> Result<Model> {
-    let fields = RawFields::parse(text, "model")?;
+/// Reads the model from its fields.
+pub(super) fn read(fields: &RawFields<'_>, notes: &mut Vec<String>) -> Result<Model> {
     if fields.names().filter(|name| *name == "type").count() > 1 {
         return Err(Error::artifact("model", "The field `type` is given twice."));
     }
     let kind = match fields.with("type", |field| field.string())? {
         Some(name) => name,
-        None => infer(&fields)?.to_owned(),
+        None => infer(fields)?.to_owned(),
     };
     let (known, model) = match kind.as_str() {
-        "BPE" => (BPE_FIELDS, bpe(&fields)?),
-        "WordPiece" => (WORD_PIECE_FIELDS, word_piece(&fields)?),
-        "WordLevel" => (WORD_LEVEL_FIELDS, word_level(&fields)?),
-        "Unigram" => (UNIGRAM_FIELDS, unigram(&fields)?),
+        "BPE" => (BPE_FIELDS, bpe(fields)?),
+        "WordPiece" => (WORD_PIECE_FIELDS, word_piece(fields)?),
+        "WordLevel" => (WORD_LEVEL_FIELDS, word_level(fields)?),
+        "Unigram" => (UNIGRAM_FIELDS, unigram(fields)?),
         other => {
             return Err(Error::artifact("model.type", format!("{other:?} is not a known model."))
                 .hint("Known are: BPE, WordPiece, WordLevel, Unigram.")
@@ -189,6 +206,7 @@ fn bpe(fields: &RawFields<'_>) -> Result<Model> {
         fuse_unk: flag("fuse_unk")?,
         byte_fallback: flag("byte_fallback")?,
         ignore_merges: flag("ignore_merges")?,
+        whole_line_ends: false,
         vocab: tokens,
     }))
 }

@@ -1,6 +1,9 @@
 //! From the bytes of a `tokenizer.json` to a [`Spec`].
 
-use super::model::{self, RawFields};
+use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
+
+use super::added_tokens::Plain;
+use super::model::{self, Fields, RawFields};
 use super::{added_tokens, decoder, normalizer, post_processor, pre_tokenizer, stored};
 use crate::error::{Error, Result};
 use crate::formats::node::Cursor;
@@ -27,6 +30,72 @@ const FIELDS: &[&str] = &[
     "model",
 ];
 
+/// A file in its parts. The large ones are not gone through twice where they are as usual.
+struct Parts<'a> {
+    /// What stands at the top as raw text, but for what stands below.
+    fields: RawFields<'a>,
+    /// The added tokens, if they are plain.
+    added_tokens: Option<Plain>,
+    /// The model, if there is one.
+    model: Option<ModelPart<'a>>,
+}
+
+enum ModelPart<'a> {
+    Fields(RawFields<'a>),
+    Text(&'a str),
+}
+
+impl<'a> Parts<'a> {
+    /// Reads a file whose added tokens are plain and whose model is an object, each given once.
+    fn plain(text: &'a str) -> Option<Self> {
+        let mut deserializer = serde_json::Deserializer::from_str(text);
+        let parts = deserializer.deserialize_map(PlainParts).ok()?;
+        deserializer.end().ok().map(|()| parts)
+    }
+
+    /// Reads any other file.
+    fn any(text: &'a str) -> Result<Self> {
+        let fields = RawFields::parse(text, "")
+            .map_err(|error| error.hint("A tokenizer.json is one JSON object, without a BOM."))?;
+        let model = fields.text("model").map(ModelPart::Text);
+        Ok(Self { fields, added_tokens: None, model })
+    }
+}
+
+struct PlainParts;
+
+impl<'de> Visitor<'de> for PlainParts {
+    type Value = Parts<'de>;
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("an object")
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Parts<'de>, A::Error> {
+        let mut parts = Parts { fields: RawFields::empty(""), added_tokens: None, model: None };
+        while let Some(name) = map.next_key::<String>()? {
+            match &*name {
+                "added_tokens" if parts.added_tokens.is_none() => {
+                    parts.added_tokens = Some(map.next_value()?);
+                }
+                "model" if parts.model.is_none() => {
+                    parts.model = Some(ModelPart::Fields(map.next_value_seed(Fields("model"))?));
+                }
+                "added_tokens" | "model" => return Err(A::Error::custom("given twice")),
+                _ => parts.fields.push(name, map.next_value()?),
+            }
+        }
+        Ok(parts)
+    }
+}
+
+impl<'a> ModelPart<'a> {
+    fn fields(self) -> Result<RawFields<'a>> {
+        match self {
+            Self::Fields(fields) => Ok(fields),
+            Self::Text(text) => RawFields::parse(text, "model"),
+        }
+    }
+}
+
 /// Reads a `tokenizer.json`.
 ///
 /// # Errors
@@ -36,8 +105,10 @@ pub fn read(bytes: &[u8]) -> Result<Loaded> {
         Error::artifact(format!("byte {}", error.valid_up_to()), "The file is not UTF-8.")
             .hint("A tokenizer.json is JSON in UTF-8.")
     })?;
-    let fields = RawFields::parse(text, "")
-        .map_err(|error| error.hint("A tokenizer.json is one JSON object, without a BOM."))?;
+    let Parts { fields, added_tokens, model } = match Parts::plain(text) {
+        Some(parts) => parts,
+        None => Parts::any(text)?,
+    };
     let mut notes = Vec::new();
     for name in fields.names().filter(|name| !FIELDS.contains(name)) {
         notes.push(format!("{name}: unknown field, ignored"));
@@ -49,15 +120,15 @@ pub fn read(bytes: &[u8]) -> Result<Loaded> {
             .hint("Only \"1.0\" exists; a newer file needs a newer protok.")
             .value(version));
     }
-    let Some(model_text) = fields.text("model") else {
+    let Some(model) = model else {
         return Err(Error::artifact("model", "The field `model` is missing.")
             .hint("This may not be a tokenizer.json; its vocabulary stands in `model`."));
     };
     let notes_ref = &mut notes;
     let truncation = fields.with("truncation", |field| stored::truncation(field, notes_ref))?;
     let padding = fields.with("padding", |field| stored::padding(field, notes_ref))?;
-    let listed = match fields.text("added_tokens").and_then(added_tokens::read_plain) {
-        Some(plain) => Some(plain),
+    let listed = match added_tokens {
+        Some(plain) => Some(plain.tokens()),
         None => fields.with("added_tokens", |field| added_tokens::read(field, notes_ref))?,
     };
     let normalizer =
@@ -67,7 +138,7 @@ pub fn read(bytes: &[u8]) -> Result<Loaded> {
     let post_processor = fields
         .with("post_processor", |field| unless_null(field, notes_ref, post_processor::read))?;
     let decoder = fields.with("decoder", |field| unless_null(field, notes_ref, decoder::read))?;
-    let model = model::read(model_text, notes_ref)?;
+    let model = model::read(&model.fields()?, notes_ref)?;
     let added_tokens = added_tokens::settle(listed.unwrap_or_default(), model.tokens(), notes_ref);
     let spec = Spec {
         semantics: Semantics::HuggingFace,

@@ -304,6 +304,9 @@ impl<'a> ModelText<'a> {
             }
         }
         Ok(match model {
+            Model::Bpe(bpe) if bpe.whole_line_ends => {
+                return Err(refused("model", "takes line ends whole, as llama.cpp does"));
+            }
             Model::Bpe(bpe) => ModelText::Bpe {
                 dropout: bpe.dropout,
                 unk_token: bpe.unk_token.as_deref(),

@@ -402,6 +402,12 @@ impl Arguments {
     }
 }
 
+/// An error about an argument with which `transformers` ends in an error, too.
+pub(super) fn refused_by_both(name: &str, what: &str) -> Error {
+    Error::artifact(format!("{CONFIG}.{name}"), what)
+        .hint("transformers refuses the folder; load without as_loaded_by.")
+}
+
 /// An error about an argument.
 pub(super) fn refused(name: &str, what: &str) -> Error {
     Error::artifact(format!("{CONFIG}.{name}"), what)

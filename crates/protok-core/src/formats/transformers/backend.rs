@@ -213,6 +213,9 @@ impl<'a> Build<'a> {
         {
             self.decoder = Some(parts::tidied(self.decoder.take(), vocab, &added)?);
         }
+        if self.class == Class::Whisper {
+            self.decoder = Some(parts::without_times(self.decoder.take(), vocab, &added)?);
+        }
         Ok(())
     }
 

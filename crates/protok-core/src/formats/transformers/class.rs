@@ -17,6 +17,7 @@ pub(super) enum Class {
     Blenderbot,
     Camembert,
     Clip,
+    CodeGen,
     Cohere,
     /// The file's pipeline with BERT's template around it.
     ConvBert,
@@ -31,14 +32,24 @@ pub(super) enum Class {
     GptNeoX,
     Herbert,
     Llama,
+    MBart,
+    MBart50,
     MpNet,
+    Nllb,
+    Nougat,
     OpenAiGpt,
+    Pegasus,
     Qwen2,
     Qwen35,
+    Reformer,
     RemBert,
     Roberta,
+    SeamlessM4t,
     Siglip2,
+    Splinter,
     T5,
+    Whisper,
+    Xglm,
     XlmRoberta,
     XlNet,
 }
@@ -59,6 +70,7 @@ const KNOWN: &[(Class, &str)] = &[
     (Class::Blenderbot, "BlenderbotTokenizer"),
     (Class::Camembert, "CamembertTokenizer"),
     (Class::Clip, "CLIPTokenizer"),
+    (Class::CodeGen, "CodeGenTokenizer"),
     (Class::Cohere, "CohereTokenizer"),
     (Class::ConvBert, "ConvBertTokenizer"),
     (Class::Deberta, "DebertaTokenizer"),
@@ -71,17 +83,27 @@ const KNOWN: &[(Class, &str)] = &[
     (Class::GptNeoX, "GPTNeoXTokenizer"),
     (Class::Herbert, "HerbertTokenizer"),
     (Class::Llama, "LlamaTokenizer Phi3Tokenizer"),
+    (Class::MBart, "MBartTokenizer"),
+    (Class::MBart50, "MBart50Tokenizer"),
     (Class::MpNet, "MPNetTokenizer"),
+    (Class::Nllb, "NllbTokenizer"),
+    (Class::Nougat, "NougatTokenizer"),
     (Class::OpenAiGpt, "OpenAIGPTTokenizer"),
+    (Class::Pegasus, "PegasusTokenizer"),
     (Class::Qwen2, "Qwen2Tokenizer"),
     (Class::Qwen35, "Qwen3_5Tokenizer"),
+    (Class::Reformer, "ReformerTokenizer"),
     (Class::RemBert, "RemBertTokenizer"),
     (
         Class::Roberta,
         "RobertaTokenizer BartTokenizer LEDTokenizer LongformerTokenizer MvpTokenizer",
     ),
+    (Class::SeamlessM4t, "SeamlessM4TTokenizer"),
     (Class::Siglip2, "Siglip2Tokenizer"),
+    (Class::Splinter, "SplinterTokenizer"),
     (Class::T5, "T5Tokenizer"),
+    (Class::Whisper, "WhisperTokenizer"),
+    (Class::Xglm, "XGLMTokenizer"),
     (Class::XlmRoberta, "XLMRobertaTokenizer"),
     (Class::XlNet, "XLNetTokenizer"),
 ];
@@ -90,19 +112,17 @@ const KNOWN: &[(Class, &str)] = &[
 const OTHERS: &str = "AutoTokenizer BartphoTokenizer BasicTokenizer BertGenerationTokenizer \
     BertJapaneseTokenizer BertTokenizerLegacy BertweetTokenizer BioGptTokenizer \
     BlenderbotSmallTokenizer ByT5Tokenizer CTRLTokenizer CanineTokenizer CharacterTokenizer \
-    ClvpTokenizer CodeGenTokenizer CodeLlamaTokenizer CpmAntTokenizer CpmTokenizer DiaTokenizer \
-    EsmTokenizer EsmcTokenizer FSMTTokenizer FastSpeech2ConformerTokenizer FlaubertTokenizer \
+    ClvpTokenizer CodeLlamaTokenizer CpmAntTokenizer CpmTokenizer DiaTokenizer EsmTokenizer \
+    EsmcTokenizer FSMTTokenizer FastSpeech2ConformerTokenizer FlaubertTokenizer \
     GPTNeoXJapaneseTokenizer GPTSw3Tokenizer LasrTokenizer LayoutLMv2Tokenizer \
-    LayoutLMv3Tokenizer LayoutXLMTokenizer LukeTokenizer M2M100Tokenizer MBart50Tokenizer \
-    MBartTokenizer MLukeTokenizer MarianTokenizer MarkupLMTokenizer MecabTokenizer \
-    MgpstrTokenizer MistralCommonBackend MyT5Tokenizer NllbTokenizer NougatTokenizer \
-    PLBartTokenizer ParakeetTokenizer PegasusTokenizer PerceiverTokenizer PhobertTokenizer \
+    LayoutLMv3Tokenizer LayoutXLMTokenizer LukeTokenizer M2M100Tokenizer MLukeTokenizer \
+    MarianTokenizer MarkupLMTokenizer MecabTokenizer MgpstrTokenizer MistralCommonBackend \
+    MyT5Tokenizer PLBartTokenizer ParakeetTokenizer PerceiverTokenizer PhobertTokenizer \
     Pop2PianoTokenizer PreTrainedTokenizerBase ProphetNetTokenizer PythonBackend RagTokenizer \
-    ReformerTokenizer RoCBertTokenizer RoFormerTokenizer SeamlessM4TTokenizer \
-    SentencePieceBackend SiglipTokenizer Speech2TextTokenizer SpeechT5Tokenizer \
-    SplinterTokenizer TapasTokenizer Tipsv2Tokenizer UdopTokenizer VideoPrismTokenizer \
-    VitsTokenizer Wav2Vec2CTCTokenizer Wav2Vec2PhonemeCTCTokenizer WhisperTokenizer \
-    WordpieceTokenizer XGLMTokenizer XLMTokenizer";
+    RoCBertTokenizer RoFormerTokenizer SentencePieceBackend SiglipTokenizer \
+    Speech2TextTokenizer SpeechT5Tokenizer TapasTokenizer Tipsv2Tokenizer UdopTokenizer \
+    VideoPrismTokenizer VitsTokenizer Wav2Vec2CTCTokenizer Wav2Vec2PhonemeCTCTokenizer \
+    WordpieceTokenizer XLMTokenizer";
 
 /// What a name stands for.
 enum Named {
@@ -151,6 +171,8 @@ pub(super) fn resolve(
     };
     let model_type = text(model, "model_type")?.filter(|name| !name.is_empty());
     let registered = model_type.as_deref().and_then(models::registered);
+    // Of some model types there is no configuration, so that they say nothing by themselves.
+    let configured = registered.filter(|_| model_type.as_deref().is_none_or(models::is_configured));
     let misnamed = model_type.as_deref().is_some_and(models::is_misnamed)
         || text(model, "model_name")?.as_deref().is_some_and(models::is_misnamed);
     let own = text(config, "tokenizer_class")?;
@@ -186,7 +208,7 @@ pub(super) fn resolve(
     let own = own.as_deref().map(without_fast);
     if has_code && !misnamed {
         let known = own.is_some_and(|own| !matches!(named(own), Named::Nothing));
-        if registered.is_none() && !known {
+        if configured.is_none() && !known {
             return Err(Error::artifact(
                 format!("{CONFIG}.auto_map"),
                 "transformers would run the tokenizer's own Python code, or refuse to.",
@@ -214,7 +236,7 @@ pub(super) fn resolve(
             .hint("Load without as_loaded_by, or correct the name.")),
         };
     }
-    match registered.map(|name| (name, named(name))) {
+    match configured.map(|name| (name, named(name))) {
         None => Ok(Class::Backend),
         Some((_, Named::Class(class))) => Ok(class),
         Some((name, _)) => Err(other("config.json.model_type", name)),

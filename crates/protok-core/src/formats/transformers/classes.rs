@@ -4,6 +4,7 @@ use super::backend::Build;
 use super::class::Class;
 use super::parts;
 use super::parts::template;
+use super::templates;
 use super::token::{Special, Token};
 use crate::error::Result;
 use crate::spec::{BertProcessing, Normalizer, PostProcessor, RobertaProcessing};
@@ -23,6 +24,16 @@ const ROBERTA: Defaults = all(["<s>", "</s>", "<unk>", "</s>", "<pad>", "<s>", "
 const BERT: Defaults =
     [None, None, Some("[UNK]"), Some("[SEP]"), Some("[PAD]"), Some("[CLS]"), Some("[MASK]")];
 
+/// All but those at some places.
+const fn without(places: &[usize], mut tokens: Defaults) -> Defaults {
+    let mut at = 0;
+    while at < places.len() {
+        tokens[places[at]] = None;
+        at += 1;
+    }
+    tokens
+}
+
 impl Class {
     /// Whether the class builds the pipeline anew around the file's vocabulary and merges.
     pub(super) fn rebuilds(self) -> bool {
@@ -31,7 +42,10 @@ impl Class {
 
     /// Whether the class has an argument for the padding token.
     pub(super) fn has_pad_token(self) -> bool {
-        !matches!(self, Class::Backend | Class::Llama | Class::OpenAiGpt)
+        !matches!(
+            self,
+            Class::Backend | Class::Llama | Class::OpenAiGpt | Class::Reformer | Class::Whisper
+        )
     }
 
     fn defaults(self) -> Defaults {
@@ -43,9 +57,18 @@ impl Class {
             Class::Barthez
             | Class::Blenderbot
             | Class::Camembert
+            | Class::MBart
+            | Class::Nllb
             | Class::Roberta
             | Class::XlmRoberta => ROBERTA,
-            Class::Bert | Class::ConvBert | Class::Dpr => BERT,
+            Class::MBart50 => without(&[0], ROBERTA),
+            Class::SeamlessM4t | Class::Xglm => without(&[6], ROBERTA),
+            Class::Nougat => without(&[3, 5, 6], ROBERTA),
+            Class::Pegasus => {
+                [None, ROBERTA[1], ROBERTA[2], None, ROBERTA[4], None, Some("<mask_2>")]
+            }
+            Class::Reformer => [None, ROBERTA[1], ROBERTA[2], None, None, None, None],
+            Class::Bert | Class::ConvBert | Class::Dpr | Class::Splinter => BERT,
             Class::BigBird => all(["<s>", "</s>", "<unk>", "[SEP]", "<pad>", "[CLS]", "[MASK]"]),
             Class::Clip => [Some("<|startoftext|>"), END, END, None, END, None, None],
             Class::Cohere => all([
@@ -70,7 +93,9 @@ impl Class {
                 None,
                 Some("<mask>"),
             ],
-            Class::Gpt2 => [END, END, END, None, None, None, None],
+            Class::CodeGen | Class::Gpt2 | Class::Whisper => {
+                [END, END, END, None, None, None, None]
+            }
             Class::GptNeoX => [END, END, END, None, Some("<|padding|>"), None, None],
             Class::Herbert => {
                 [None, None, ROBERTA[2], ROBERTA[3], ROBERTA[4], ROBERTA[5], ROBERTA[6]]
@@ -91,9 +116,21 @@ impl Class {
         match (self, role) {
             (Class::Camembert, "mask_token") => Some(Token { special: true, ..left }),
             (Class::Blenderbot, "mask_token") => Some(Token { normalized: Some(false), ..left }),
-            (Class::Barthez | Class::BigBird | Class::MpNet | Class::XlNet, "mask_token") => {
-                Some(left)
+            (Class::Nllb, "mask_token") => {
+                Some(Token { normalized: Some(true), special: true, ..left })
             }
+            (Class::Whisper, "bos_token" | "eos_token" | "unk_token") => {
+                Some(Token { normalized: Some(false), special: true, ..token })
+            }
+            (
+                Class::Barthez
+                | Class::BigBird
+                | Class::MBart
+                | Class::MBart50
+                | Class::MpNet
+                | Class::XlNet,
+                "mask_token",
+            ) => Some(left),
             (Class::BigBird | Class::MpNet, _) => Some(token),
             _ => None,
         }
@@ -214,7 +251,13 @@ pub(super) fn finish(build: &mut Build<'_>) -> Result<()> {
             build.post_processor = Some(PostProcessor::Bert(processing));
         }
         Class::GptNeoX => build.post_processor = Some(parts::bare_template()),
-        Class::Cohere => build.add_special_tokens(),
+        Class::Cohere | Class::Reformer => build.add_special_tokens(),
+        Class::MBart | Class::MBart50 | Class::Nllb | Class::SeamlessM4t => {
+            templates::language(build)?;
+        }
+        Class::Whisper => templates::transcript(build)?,
+        Class::Splinter => templates::question(build)?,
+        Class::Pegasus | Class::Xglm | Class::Nougat => templates::ends(build)?,
         Class::Qwen2 => {
             let named = build.roles.iter().filter_map(|(_, token)| token.as_ref());
             let tokens: Vec<Token> = named

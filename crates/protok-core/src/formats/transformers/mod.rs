@@ -14,11 +14,13 @@ mod arguments;
 mod backend;
 mod class;
 mod classes;
+mod languages;
 mod models;
 mod ordered;
 mod parts;
 mod rebuild;
 mod regex;
+mod templates;
 mod token;
 
 use backend::{Build, ModelOptions};
@@ -121,6 +123,7 @@ fn options(options: ModelOptions) -> Option<Model> {
                 fuse_unk,
                 byte_fallback,
                 ignore_merges: false,
+                whole_line_ends: false,
             })
         }
         ModelOptions::WordPiece { unk_token } => Model::WordPiece(WordPiece {

@@ -128,6 +128,14 @@ const MISNAMED: &str =
     nemotron nvfp4 opencua openvla paddleocr_vl phi3 phi3_v phimoe qwen2 qwen3_5 qwen3_5_moe \
     qwen3_5_moe_text qwen4_exp siglip2 smolvlm step3_vl vipllava";
 
+/// Model types of which there is no configuration, so that they name no class by themselves.
+#[rustfmt::skip]
+const UNCONFIGURED: &str =
+    "arctic barthez bartpho bert-japanese bertweet byt5 camembertv2-base chatlm code_llama cpm \
+    h2ovl_chat herbert hyperclovax_vlm internlm2 mbart50 mega minicpmv mluke molmo myt5 nezha \
+    nllb nvfp4 opencua openvla phi3_v phobert qdqbert realm retribert step3_vl \
+    wav2vec2_phoneme";
+
 /// The class that is registered for a model type.
 pub(super) fn registered(model_type: &str) -> Option<&'static str> {
     let listed = |names: &str| names.split_whitespace().any(|name| name == model_type);
@@ -137,4 +145,9 @@ pub(super) fn registered(model_type: &str) -> Option<&'static str> {
 /// Whether the class that a folder names does not count for its model type.
 pub(super) fn is_misnamed(model_type: &str) -> bool {
     MISNAMED.split_whitespace().any(|name| name == model_type)
+}
+
+/// Whether `config.json` of a model type names a class where nothing else does.
+pub(super) fn is_configured(model_type: &str) -> bool {
+    !UNCONFIGURED.split_whitespace().any(|name| name == model_type)
 }

@@ -204,6 +204,16 @@ pub(super) fn tidied(
     then(decoder, rules, vocab, added)
 }
 
+/// What `WhisperTokenizer` does to decoded text: no times, such as `<|1.50|>`.
+pub(super) fn without_times(
+    decoder: Option<Decoder>,
+    vocab: &crate::spec::TokenList,
+    added: &[AddedToken],
+) -> Result<Decoder> {
+    let times = Decoder::Replace(regex(r"<\|\p{Nd}+\.\p{Nd}+\|>", ""));
+    then(decoder, [times], vocab, added)
+}
+
 /// What `CLIPTokenizer` does to decoded text: a blank for the end of each word, none at the ends.
 pub(super) fn words_and_strip(
     decoder: Option<Decoder>,

@@ -1,17 +1,18 @@
 //! The pipelines that classes build around a file's vocabulary.
 
-use super::arguments::{Value, refused};
+use super::arguments::{EXTRA, Value, refused, refused_by_both};
 use super::backend::{Build, ModelOptions};
 use super::class::Class;
 use super::classes::around;
-use super::parts;
 use super::parts::{byte_level, byte_level_decoder, metaspace, regex};
+use super::templates::QUESTION;
+use super::{languages, parts};
 use crate::error::{Error, Result};
 use crate::formats::companions::CONFIG;
 use crate::formats::node::Node;
 use crate::spec::{
-    BpeDecoder, Decoder, Digits, Metaspace, Model, Normalizer, Pattern, PreTokenizer, Precompiled,
-    PrependScheme, Punctuation, SplitBehavior, StripNormalizer,
+    BpeDecoder, ByteLevel, Decoder, Digits, Metaspace, Model, Normalizer, Pattern, PostProcessor,
+    PreTokenizer, Precompiled, PrependScheme, Punctuation, SplitBehavior, StripNormalizer,
 };
 
 const MOST_SENTINELS: usize = 100_000;
@@ -29,6 +30,8 @@ const CLIP: &str = concat!(
     r"|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+",
 );
 
+const NOUGAT: &str = r##"[\(\)\[\]\{\}]|([!\"#\$%\&'\*\+,\-\./:;<=>\?\\\^_`\|\~])\1*"##;
+
 fn always_or(add_prefix_space: bool, otherwise: PrependScheme) -> PrependScheme {
     if add_prefix_space { PrependScheme::Always } else { otherwise }
 }
@@ -37,14 +40,20 @@ fn always_or(add_prefix_space: bool, otherwise: PrependScheme) -> PrependScheme 
 pub(super) fn rebuild(build: &mut Build<'_>) -> Result<()> {
     match build.class {
         Class::Backend | Class::ConvBert | Class::FNet => Ok(()),
-        Class::Bert | Class::Dpr | Class::Funnel | Class::MpNet => word_piece(build),
+        Class::Bert | Class::Dpr | Class::Funnel | Class::MpNet | Class::Splinter => {
+            word_piece(build)
+        }
         Class::Albert
         | Class::Barthez
         | Class::BigBird
         | Class::Camembert
         | Class::DebertaV2
+        | Class::MBart
+        | Class::MBart50
+        | Class::Pegasus
         | Class::RemBert
         | Class::T5
+        | Class::Xglm
         | Class::XlmRoberta
         | Class::XlNet => unigram(build),
         _ => bpe(build),
@@ -87,6 +96,10 @@ fn word_piece(build: &mut Build<'_>) -> Result<()> {
     build.pre_tokenizer = Some(PreTokenizer::Bert);
     build.decoder = Some(parts::word_piece_decoder(&prefix));
     build.model = ModelOptions::WordPiece { unk_token: build.need("unk_token")? };
+    if build.class == Class::Splinter {
+        // The file's own name for it was taken aside before.
+        build.arguments.set("question_token", Value::Json(Node::String(QUESTION.to_owned())));
+    }
     Ok(())
 }
 
@@ -118,7 +131,9 @@ fn unigram(build: &mut Build<'_>) -> Result<()> {
     };
     let marks = |scheme: PrependScheme| PreTokenizer::Metaspace(metaspace(scheme, true));
     let scheme = match build.class {
-        Class::T5 | Class::XlNet => PrependScheme::Always,
+        Class::MBart | Class::MBart50 | Class::Pegasus | Class::T5 | Class::XlNet => {
+            PrependScheme::Always
+        }
         Class::DebertaV2 => always_or(prefix(true)?, PrependScheme::First),
         _ => always_or(prefix(true)?, PrependScheme::Never),
     };
@@ -172,12 +187,29 @@ fn unigram(build: &mut Build<'_>) -> Result<()> {
             normalizers.extend(charsmap(build));
             (arguments.number("unk_id", 0)?, words(scheme))
         }
+        Class::MBart50 | Class::Xglm => {
+            normalizers.extend(charsmap(build));
+            normalizers.push(Normalizer::Replace(regex(" {2,}", " ")));
+            (3, marks(scheme))
+        }
+        Class::Pegasus => {
+            let map = charsmap(build);
+            let first = map.unwrap_or_else(|| Normalizer::Replace(regex("\n", " ")));
+            normalizers.extend([first, Normalizer::Replace(regex(" {2,}", " "))]);
+            let unk = unk?;
+            let is_unk = |at: &usize| model.vocab.bytes(*at) == unk.as_bytes();
+            let place = (1..model.vocab.len()).find(|at| is_unk(at) && model.scores[*at] == 0.0);
+            let missing =
+                || refused_by_both("unk_token", "The class needs it as a piece of score 0.");
+            (place.ok_or_else(missing)?, marks(scheme))
+        }
         Class::Camembert => (place(&unk?, None).unwrap_or(0), words(scheme)),
         Class::T5 => (2, words(scheme)),
         _ => (3, words(scheme)),
     };
     build.normalizer = match build.class {
         Class::Camembert | Class::T5 | Class::XlmRoberta => charsmap(build),
+        Class::MBart => None,
         _ => Some(Normalizer::Sequence(normalizers)),
     };
     if unk_id >= model.vocab.len() {
@@ -206,7 +238,36 @@ fn unigram(build: &mut Build<'_>) -> Result<()> {
             let unused = ["<s>NOTUSED", "</s>NOTUSED", "<unk>NOTUSED"];
             build.arguments.default_additional(unused.map(str::to_owned));
         }
+        Class::MBart => build.arguments.default_additional(names(languages::MBART)),
+        Class::MBart50 => {
+            let mut codes = names(languages::MBART).chain(names(languages::MBART50_MORE));
+            if !codes.any(|code| build.added.id_of_any(&code).is_some()) {
+                return Err(Error::artifact(
+                    format!("{CONFIG}.tokenizer_class"),
+                    "The vocabulary has no language, so that transformers would number it anew.",
+                )
+                .hint("Load without as_loaded_by: the file then decides."));
+            }
+            let codes = names(languages::MBART).chain(names(languages::MBART50_MORE));
+            build.arguments.default_additional(codes);
+        }
+        Class::Pegasus => {
+            let sentence = match build.arguments.get("mask_token_sent") {
+                Some(Value::Json(Node::Null)) => None,
+                _ => Some(build.arguments.text("mask_token_sent", "<mask_1>")?),
+            };
+            let offset = build.arguments.number("offset", 103)?;
+            if offset > MOST_SENTINELS {
+                return Err(refused("offset", &format!("At most {MOST_SENTINELS} is followed.")));
+            }
+            let unknown = (2..offset).map(|number| format!("<unk_{number}>"));
+            build.arguments.default_additional(sentence.into_iter().chain(unknown));
+        }
         Class::T5 => sentinels(build)?,
+        Class::Xglm => {
+            let made_up = (0..7).map(|number| format!("<madeupword{number}>"));
+            build.arguments.default_additional(made_up);
+        }
         Class::XlNet => {
             build.arguments.default_additional(["<eop>", "<eod>"].map(str::to_owned));
         }
@@ -241,6 +302,10 @@ fn sentinels(build: &mut Build<'_>) -> Result<()> {
     Ok(())
 }
 
+fn names(list: &'static str) -> impl Iterator<Item = String> {
+    list.split_whitespace().map(str::to_owned)
+}
+
 fn bpe(build: &mut Build<'_>) -> Result<()> {
     let Model::Bpe(model) = &build.file.model else { return Err(other_model(build, "BPE")) };
     if model.continuing_subword_prefix.as_ref().is_some_and(|prefix| !prefix.is_empty()) {
@@ -273,6 +338,12 @@ fn bpe(build: &mut Build<'_>) -> Result<()> {
         byte_fallback: true,
         end_of_word_suffix: None,
     };
+    let fused = |unk_token| ModelOptions::Bpe {
+        unk_token,
+        fuse_unk: true,
+        byte_fallback: false,
+        end_of_word_suffix: None,
+    };
     let qwen = |pattern: &str| {
         Ok::<_, Error>(PreTokenizer::Sequence(vec![
             parts::split(Pattern::Regex(pattern.to_owned()), SplitBehavior::Isolated, false),
@@ -280,7 +351,7 @@ fn bpe(build: &mut Build<'_>) -> Result<()> {
         ]))
     };
     let (normalizer, pre_tokenizer, model, decoder) = match build.class {
-        Class::Gpt2 | Class::Roberta | Class::Deberta => {
+        Class::CodeGen | Class::Deberta | Class::Gpt2 | Class::Roberta | Class::Whisper => {
             (None, byte_level(prefix(false)?, true), plain, byte_level_decoder())
         }
         Class::Blenderbot => (None, byte_level(prefix(true)?, true), plain, byte_level_decoder()),
@@ -330,6 +401,41 @@ fn bpe(build: &mut Build<'_>) -> Result<()> {
             let pre = PreTokenizer::Metaspace(metaspace(scheme, false));
             (None, pre, bytes(None), Decoder::Sequence(steps))
         }
+        Class::Nllb | Class::Reformer => {
+            let blanks = Normalizer::Replace(regex(" {2,}", " "));
+            let normalizer = charsmap(build).map(|map| Normalizer::Sequence(vec![map, blanks]));
+            let marks = metaspace(PrependScheme::Always, true);
+            let pre = PreTokenizer::Metaspace(marks);
+            (normalizer, pre, fused(unk()?), Decoder::Metaspace(marks))
+        }
+        Class::SeamlessM4t => {
+            let end = StripNormalizer { strip_left: false, strip_right: true };
+            let normalizer = Normalizer::Sequence(vec![
+                Normalizer::Replace(regex(r"[\n\r\t]", " ")),
+                Normalizer::Nfkc,
+                Normalizer::Strip(end),
+                Normalizer::Replace(regex(" +\u{2581}", "\u{2581}")),
+                Normalizer::Replace(regex("^\u{2581}+$", "")),
+                Normalizer::Replace(regex(" {2,}", "\u{2581}")),
+            ]);
+            let marks = metaspace(PrependScheme::First, true);
+            let pre = PreTokenizer::Metaspace(marks);
+            (Some(normalizer), pre, fused(unk()?), Decoder::Metaspace(marks))
+        }
+        Class::Nougat => {
+            let cut = |text: &str, behavior| {
+                parts::split(Pattern::String(text.to_owned()), behavior, false)
+            };
+            // The second looks like a regular expression, but is searched for as it is.
+            let pre = PreTokenizer::Sequence(vec![
+                cut("SPL1T-TH1S-Pl3A5E", SplitBehavior::Removed),
+                PreTokenizer::Digits(Digits { individual_digits: true }),
+                cut(NOUGAT, SplitBehavior::Isolated),
+                cut("\n", SplitBehavior::Isolated),
+                byte_level(false, true),
+            ]);
+            (Some(Normalizer::Nfkc), pre, plain, byte_level_decoder())
+        }
         Class::OpenAiGpt | Class::Herbert => {
             let normalizer = match build.class {
                 Class::OpenAiGpt => parts::bert(true, true, None, true),
@@ -344,5 +450,25 @@ fn bpe(build: &mut Build<'_>) -> Result<()> {
     build.pre_tokenizer = Some(pre_tokenizer);
     build.model = model;
     build.decoder = Some(decoder);
+    match build.class {
+        Class::Nllb => {
+            let absent = |value: Option<&Value>| {
+                value.is_none_or(|value| matches!(value, Value::Json(Node::Null)))
+            };
+            if absent(build.arguments.get(EXTRA)) {
+                build.arguments.take(EXTRA);
+                build.arguments.default_additional(names(languages::NLLB));
+            }
+        }
+        Class::CodeGen => {
+            // The file's template takes its place, if it has one.
+            build.post_processor.get_or_insert(PostProcessor::ByteLevel(ByteLevel {
+                add_prefix_space: true,
+                trim_offsets: false,
+                use_regex: true,
+            }));
+        }
+        _ => {}
+    }
     Ok(())
 }

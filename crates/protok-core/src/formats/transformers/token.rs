@@ -186,6 +186,14 @@ impl<'a> Added<'a> {
         })
     }
 
+    /// The token with an id.
+    pub(super) fn token_of(&self, id: u32) -> Option<String> {
+        let text = |token: &[u8]| String::from_utf8_lossy(token).into_owned();
+        let in_vocab =
+            || self.vocab.iter().find(|(_, own)| *own == id).map(|(token, _)| text(token));
+        self.by_id.get(&id).map(|token| token.content.clone()).or_else(in_vocab)
+    }
+
     /// The tokens by id. What was special once stays special.
     pub(super) fn tokens(self) -> Vec<AddedToken> {
         let special = self.special;

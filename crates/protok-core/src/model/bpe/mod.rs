@@ -89,7 +89,11 @@ impl Bpe {
             }
             Merges::ByRank => ranks::needed(vocab, banned, &symbols),
         };
-        let whole = spec.ignore_merges.then(|| Whole::compile(unit, vocab, banned)).transpose()?;
+        let whole = match (spec.ignore_merges, spec.whole_line_ends) {
+            (true, _) => Some(Whole::compile(unit, vocab, banned, None)?),
+            (false, true) => Some(Whole::compile(Unit::Byte, vocab, banned, Some(is_line_ends))?),
+            (false, false) => None,
+        };
         let lengths = symbols.lengths(vocab);
         let byte_ranks = symbols.byte_ranks(&pairs);
         let dropout = spec.dropout.unwrap_or(0.0);
@@ -341,4 +345,9 @@ impl Engine for Bpe {
     fn can_yield(&self, ids: &FxHashSet<u32>, vocab: &Vocab) -> bool {
         self.can_yield(ids, vocab)
     }
+}
+
+/// Whether a token is nothing but line ends.
+fn is_line_ends(token: &[u8]) -> bool {
+    !token.is_empty() && token.iter().all(|&byte| byte == b'\n')
 }

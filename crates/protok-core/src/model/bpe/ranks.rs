@@ -109,6 +109,7 @@ mod tests {
             fuse_unk: false,
             byte_fallback: false,
             ignore_merges: false,
+            whole_line_ends: false,
             dropout: None,
         };
         let model = Bpe::compile(&spec, Semantics::Tiktoken, Unit::Byte, &vocab, banned).unwrap();

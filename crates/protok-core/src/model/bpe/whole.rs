@@ -63,14 +63,15 @@ fn long_hash(piece: &[u8]) -> u64 {
 const CROWDED: usize = 64;
 
 impl Whole {
-    /// Of all tokens but those of `banned`.
+    /// Of all tokens but those of `banned`, or of those of them that are `among` some.
     ///
     /// # Errors
     /// As [`Vocab::insert`].
     pub(super) fn compile(unit: Unit, vocab: &Vocab, banned: &FxHashSet<u32>) -> Result<Self> {
         let own = unit == Unit::AlphabetByte || !banned.is_empty();
         let mut index = own.then(Vocab::default);
-        let count = vocab.spellings().count();
+        let tokens = vocab.spellings().filter(|(_, token)| among.is_none_or(|among| among(token)));
+        let count = tokens.count();
         let bits = (count * 8 / 7 + 2).next_power_of_two().trailing_zeros();
         let mut whole = Self {
             slots: Region::zeroed(1 << bits),
@@ -82,7 +83,7 @@ impl Whole {
         whole.slots.expect_use();
         let mut crowded = false;
         for (id, token) in vocab.spellings() {
-            if banned.contains(&id) {
+            if banned.contains(&id) || among.is_some_and(|among| !among(token)) {
                 continue;
             }
             let decoded = match unit {
