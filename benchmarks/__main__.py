@@ -2,7 +2,8 @@
 
 ``measure`` (the default) measures cells and prints a line for each; ``goals`` holds protok to its
 bounds; ``prepare`` makes texts and vocabularies; ``install`` installs the pinned libraries;
-``report`` writes the page of the documentation from the committed summary.
+``report`` writes the page of the documentation from the committed summary, which ``--take FILE``
+replaces first by the results of a run.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--cores", type=names, help="the cores to use, the last ones by default")
     parser.add_argument("--no-fetch", action="store_true", help="prepare: only what is there")
     parser.add_argument("--out", type=Path, help="where the JSON goes")
+    parser.add_argument("--take", type=Path, help="report: the results that become the summary")
     return parser.parse_args()
 
 
@@ -102,7 +104,8 @@ def libraries(options: argparse.Namespace) -> list[str]:
         if distribution in pinned and installed[distribution] != pinned[distribution]:
             print(f"{distribution} is {installed[distribution]}, not {pinned[distribution]}: "
                   "python -m benchmarks install", file=sys.stderr)  # fmt: skip
-    return [name for name in found if name == OWN or not options.peers or name in options.peers]
+    wanted = options.peers and {OWN, *options.peers}
+    return [name for name in found if not wanted or {name, PEERS[name][0]} & wanted]
 
 
 def measure(options: argparse.Namespace, runner: Runner, pairs: int) -> int:
@@ -125,37 +128,39 @@ def measure(options: argparse.Namespace, runner: Runner, pairs: int) -> int:
     return 0
 
 
-def judge(options: argparse.Namespace, runner: Runner, pairs: int) -> int:
-    """Hold protok to its goals."""
-    outcomes = []
-    measured: dict[Cell, Any] = {}
+def chosen_goals(options: argparse.Namespace) -> Iterator[goals.Goal]:
+    """Return the goals that were asked for."""
     for goal in goals.goals():
         cell = shortened(goal.cell, options)
-        chosen = (
+        if (
             (not options.only or cell.vocabulary in options.only)
             and (not options.text or cell.text in options.text)
             and (not options.job or cell.job in options.job)
             and (not options.goal or re.search(options.goal, f"{goal.group}: {cell.title}"))
-        )
-        if not chosen:
-            continue
-        goal = goals.Goal(goal.group, cell, goal.figure, goal.bound, goal.most)
+        ):
+            yield replace(goal, cell=cell)
+
+
+def judge(options: argparse.Namespace, runner: Runner, pairs: int) -> int:
+    """Hold protok to its goals."""
+    outcomes = []
+    measured: dict[Cell, Any] = {}
+    for goal in chosen_goals(options):
+        cell = goal.cell
         if cell.job == "threads":
             outcomes.append(goals.threads(goal, runner, pairs))
         else:
             if cell not in measured:
-                alone = cell.job == "peak"
-                measured[cell] = runner.measure(
-                    cell, [OWN] if alone else libraries(options), pairs=pairs, best=options.best,
-                    warm=True, every=False,
-                )  # fmt: skip
+                peers = [OWN] if cell.job == "peak" else libraries(options)
+                measured[cell] = runner.measure(cell, peers, pairs=pairs, best=options.best)
             outcomes.append(goals.outcome(goal, measured[cell], pairs))
         print(outcomes[-1].line(), flush=True)
     head = machine.describe(distribution for distribution, _, _ in PEERS.values())
     stamp = head["date"].replace(":", "").replace("+0000", "Z")
     out = options.out or options.data / f"results/goals-{stamp}.json"
-    report.write({"machine": head, "pairs": pairs, "goals": [asdict(one) for one in outcomes],
-                  "results": [report.row(*one) for one in measured.items()]}, out)  # fmt: skip
+    results = [report.row(cell, found) for cell, found in measured.items()]
+    judged = [asdict(one) for one in outcomes]
+    report.write({"machine": head, "pairs": pairs, "goals": judged, "results": results}, out)
     held = sum(one.holds for one in outcomes)
     print(f"\n{held} of {len(outcomes)} hold. Written to {out}.")
     return 0 if held == len(outcomes) else 1
@@ -181,7 +186,9 @@ def main() -> int:
     if options.command == "install":
         return install()
     if options.command == "report":
-        summary = json.loads((options.out or report.SUMMARY).read_text("utf-8"))
+        if options.take:
+            report.write(json.loads(options.take.read_text("utf-8")), report.SUMMARY)
+        summary = json.loads(report.SUMMARY.read_text("utf-8"))
         report.PAGE.write_text(report.page(summary), "utf-8")
         print(f"Written to {report.PAGE}.")
         return 0

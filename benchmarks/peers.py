@@ -11,6 +11,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ Rows = Callable[[Any], Iterable[Any]]
 
 
 class UnsupportedError(Exception):
-    """This library does not do that."""
+    """The library does not do that."""
 
 
 @dataclass
@@ -98,7 +99,7 @@ def _pieces(ids: Any, ends: Any) -> list[Any]:
     ends = np.asarray(ends, np.int64)
     if not len(ends) or ends[0] != 0 or ends[-1] != len(ids):
         ends = np.concatenate(([0], np.cumsum(ends)))
-    return [ids[start:end] for start, end in zip(ends[:-1], ends[1:], strict=True)]
+    return [ids[start:end] for start, end in pairwise(ends)]
 
 
 def _buffers(result: tuple[Any, Any]) -> list[Any]:
@@ -193,15 +194,17 @@ def tiktoken(vocabulary: str, data: Path, threads: int) -> Peer:
 def sentencepiece(vocabulary: str, data: Path, threads: int) -> Peer:
     import sentencepiece as library
 
-    tok = library.SentencePieceProcessor(model_file=_model(vocabulary, data))
+    tok: Any = library.SentencePieceProcessor(model_file=_model(vocabulary, data))
 
     def one_offsets(text: str) -> tuple[Any, Any]:
-        pieces = tok.encode(text, out_type="immutable_proto").pieces
-        return [piece.id for piece in pieces], [(piece.begin, piece.end) for piece in pieces]
+        found = tok.encode(text, out_type="offset_mapping")
+        return found["ids"], found["offsets"]
 
     return Peer(
         tok.encode,
         lambda texts: tok.encode(texts, num_threads=threads),
+        lambda text: tok.encode(text, out_type="numpy"),
+        lambda texts: tok.encode(texts, out_type="numpy", num_threads=threads),
         one_offsets=one_offsets,
         batch_offsets=lambda texts: [one_offsets(text) for text in texts],
         decode=tok.decode,
@@ -404,8 +407,8 @@ def kitoken(vocabulary: str, data: Path, threads: int) -> Peer:
     else:
         tok = Kitoken.from_tokenizers_file(_json(vocabulary, data))
     return Peer(
-        lambda text: tok.encode(text, False),
-        lambda texts: tok.encode_all(texts, False),
+        lambda text: tok.encode(text, encode_specials=False),
+        lambda texts: tok.encode_all(texts, encode_specials=False),
         decode=tok.decode,
     )
 

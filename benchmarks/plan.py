@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
+from itertools import product
 from typing import Any
 
 from benchmarks.texts import HOSTILE, TEXTS
@@ -104,25 +105,25 @@ def _encode(*, full: bool) -> Iterator[Cell]:
 
 def cells(*, full: bool = False) -> Iterator[Cell]:
     """Return the cells of a whole run, or the full cross of them."""
+
+    def some(*names: str) -> Iterable[str]:
+        return VOCABULARIES if full else names
+
+    prose = ("english", "languages", "code")
+    everywhere = product(VOCABULARIES, (20, 1000), ("flat", "list"))
     yield from _encode(full=full)
-    for vocabulary in VOCABULARIES if full else ("cl100k", "o200k", "llama3", "llama2", "bert", "t5"):
-        for text in ("english", "languages", "code"):
-            yield Cell("stream", vocabulary, text, megabytes=10)
-    for vocabulary in VOCABULARIES:
-        for tokens in (20, 1000):
-            for output in ("flat", "list"):
-                yield Cell("latency", vocabulary, output=output, megabytes=0.5, tokens=tokens)
-    for vocabulary in VOCABULARIES:
-        yield Cell("start", vocabulary)
+    for name, text in product(some("cl100k", "o200k", "llama3", "llama2", "bert", "t5"), prose):
+        yield Cell("stream", name, text, megabytes=10)
+    for name, tokens, output in everywhere:
+        yield Cell("latency", name, output=output, megabytes=0.5, tokens=tokens)
+    for name in VOCABULARIES:
+        yield Cell("start", name)
     yield Cell("import", "cl100k")
-    for vocabulary in VOCABULARIES if full else CORE:
-        yield Cell("peak", vocabulary, "mixed", megabytes=50)
-    for vocabulary in VOCABULARIES if full else (*CORE, "llama3"):
-        for output in ("list", "array", "stream"):
-            yield Cell("decode", vocabulary, output=output, megabytes=5)
-    for vocabulary in VOCABULARIES if full else CORE:
-        for threads in (1, 2):
-            yield Cell("threads", vocabulary, "mixed", megabytes=50, threads=threads)
-    for vocabulary in VOCABULARIES if full else CORE:
-        for text in HOSTILE:
-            yield Cell("hostile", vocabulary, text, "one", "flat", 1)
+    for name in some(*CORE):
+        yield Cell("peak", name, "mixed", megabytes=50)
+    for name, output in product(some(*CORE, "llama3"), ("list", "array", "stream")):
+        yield Cell("decode", name, output=output, megabytes=5)
+    for name, threads in product(some(*CORE), (1, 2)):
+        yield Cell("threads", name, "mixed", megabytes=50, threads=threads)
+    for name, text in product(some(*CORE), HOSTILE):
+        yield Cell("hostile", name, text, "one", "flat", 1)

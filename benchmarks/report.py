@@ -17,6 +17,18 @@ PAGE = ROOT / "docs/benchmarks.md"
 UNITS = {"cold": "MB/s", "warm": "MB/s", "later": "MB/s", "microseconds": "µs",
          "milliseconds": "ms", "first call": "ms", "megabytes": "MB", "of output": "x"}  # fmt: skip
 Json = dict[str, Any]
+MADE = (
+    "Made by `python -m benchmarks report` from `benchmarks/results/summary.json`; "
+    "`make bench` measures again."
+)
+HOW = """\
+Every figure is of a fresh process on one core (two where it says so), libraries in turn, in MB of
+10^6 bytes of UTF-8 a second of processor time (of the clock with two threads): medians of {pairs}
+with the least and the greatest; a figure without a range is one sample. *Cold* is the first pass of
+the process, without loading; *warm* the second over the same text. Ids are compared with the
+reference's over the whole text first; where a library differs it says so, and does not count as the
+best. `2 MB` marks what was too slow for the whole text. A ratio has its 95 % interval (bootstrap
+over pairs) and names the best exact library."""
 
 
 def rounded(number: float) -> float:
@@ -53,9 +65,7 @@ def number(value: float) -> str:
 def line(result: Json, name: str) -> str:
     """Return one line for a terminal: protok and the best others in one figure of a cell."""
     cell = Cell(**result["cell"])
-    known = {
-        peer: about for peer, about in result["peers"].items() if name in about["figures"]
-    }
+    known = {peer: about for peer, about in result["peers"].items() if name in about["figures"]}
 
     def speed(peer: str) -> float:
         median = float(known[peer]["figures"][name]["median"])
@@ -140,24 +150,10 @@ def page(report: Json) -> str:
     """Return the page of the documentation for a report."""
     machine = report["machine"]
     versions = ", ".join(f"{name} {number}" for name, number in machine["versions"].items())
-    out = [
-        "# Benchmarks",
-        "",
-        "Made by `python -m benchmarks report` from `benchmarks/results/summary.json`; "
-        "`make bench` measures again.",
-        "",
-        f"{machine['date'][:10]}, commit {machine['commit']}, {machine['processor']}, "
-        f"{machine['cores']} cores, {machine['system']}. Versions: {versions}.",
-        "",
-        "Every figure is of a fresh process on one core (two where it says so), libraries in turn, "
-        "MB of 10^6 bytes of UTF-8 a second of processor time (of the clock with two threads), "
-        f"medians of {report['pairs']} with the least and the greatest; a figure without a range "
-        "is one sample. *Cold* is the first pass of the process, without loading; *warm* the second "
-        "over the same text. Ids are compared with the reference's over the whole text first; where "
-        "a library differs it says so, and does not count as the best. `2 MB` marks what was too "
-        "slow for the whole text. A ratio has its 95 % interval (bootstrap over pairs) and "
-        "names the best exact library.",
-    ]
+    about = f"{machine['date'][:10]}, commit {machine['commit']}, {machine['processor']}, "
+    about += f"{machine['cores']} cores, {machine['system']}. Versions: {versions}."
+    out = ["# Benchmarks", "", MADE, "", about, ""]
+    out.append(HOW.format(pairs=report["pairs"]))
     groups: dict[tuple[str, str], list[Json]] = {}
     for result in report["results"]:
         cell = result["cell"]
@@ -169,9 +165,9 @@ def page(report: Json) -> str:
         out += ["", f"## {job} {vocabulary}".rstrip()]
         names = {name for result in results for about in result["peers"].values()
                  for name in about["figures"]}  # fmt: skip
-        for name in UNITS:
+        for name, unit in UNITS.items():
             if name in names:
-                out += ["", f"{name}, {UNITS[name]}", "", table(results, name)]
+                out += ["", f"{name}, {unit}", "", table(results, name)]
     return "\n".join(out) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""Take samples of all libraries in turn, each in a fresh process, and hold their ids to the original.
+"""Take samples of all libraries in turn, each in a fresh process, and hold them to the original.
 
 A cell is measured in three steps. Every library encodes a short piece of the text, once: that says
 which are exact there, and which can be the fastest. Those encode the whole text, and every id is
@@ -15,14 +15,16 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from benchmarks.peers import PEERS, pins
-from benchmarks.plan import Cell
 from benchmarks.texts import HOSTILE
 from benchmarks.vocabularies import VOCABULARIES, tiktoken_cache
+
+if TYPE_CHECKING:
+    from benchmarks.plan import Cell
 
 ROOT = Path(__file__).resolve().parents[1]
 OWN = "protok"
@@ -157,41 +159,52 @@ class Runner:
         return f"{different} of {len(right['rows'])} differ"
 
     def measure(
-        self, cell: Cell, peers: Iterable[str], *, pairs: int, best: int, warm: bool, every: bool
+        self,
+        cell: Cell,
+        peers: Iterable[str],
+        *,
+        pairs: int,
+        best: int = 2,
+        warm: bool = True,
+        every: bool = False,
     ) -> dict[str, Samples]:
         """Screen all libraries, then sample protok and the best exact ones in turn."""
         short = cell.shortened(SCREEN)
-        found: dict[str, Samples] = {}
-        for peer in peers:
-            result = self.sample(short.request(peer, warm=warm))
-            if "unsupported" in result:
-                continue
-            samples = found[peer] = Samples(self.verdict(short, peer, result))
-            if "error" not in result:
-                samples.add(cell.figures(result))
-        chosen = self._contenders(cell, found, every=every)
-        if short != cell:
-            for peer in chosen:
-                samples = found[peer]
-                result = self.sample(cell.request(peer, warm=warm))
-                samples.verdict = self.verdict(cell, peer, result)
-                samples.figures = {}
-                if "error" not in result:
-                    samples.add(cell.figures(result))
-        for peer, samples in found.items():
+        found = {peer: self._once(short, peer, warm=warm) for peer in peers}
+        known = {peer: samples for peer, samples in found.items() if samples is not None}
+        chosen = self._contenders(cell, known, every=every)
+        for peer in chosen if short != cell else ():
+            samples = self._once(cell, peer, warm=warm)
+            if samples is not None:
+                known[peer] = samples
+        for peer, samples in known.items():
             samples.whole = short == cell or peer in chosen
         if pairs > 1:
-            turn = [peer for peer in chosen if self._leads(cell, found, peer, best)]
-            for peer in turn:
-                found[peer].figures = {}
-            for number in range(pairs):
-                for peer in turn if number % 2 else reversed(turn):
-                    result = self.sample(cell.request(peer, warm=warm))
-                    if "error" in result:
-                        found[peer].verdict = str(result["error"])
-                    else:
-                        found[peer].add(cell.figures(result))
-        return found
+            turn = [peer for peer in chosen if self._leads(cell, known, peer, best)]
+            self._in_turn(cell, {peer: known[peer] for peer in turn}, pairs, warm=warm)
+        return known
+
+    def _once(self, cell: Cell, peer: str, *, warm: bool) -> Samples | None:
+        """Take one sample, and judge its ids; nothing where a library does not do that."""
+        result = self.sample(cell.request(peer, warm=warm))
+        if "unsupported" in result:
+            return None
+        samples = Samples(self.verdict(cell, peer, result))
+        if "error" not in result:
+            samples.add(cell.figures(result))
+        return samples
+
+    def _in_turn(self, cell: Cell, turn: dict[str, Samples], pairs: int, *, warm: bool) -> None:
+        """Sample libraries in turn, forwards and backwards, in place of what was known."""
+        for samples in turn.values():
+            samples.figures = {}
+        for number in range(pairs):
+            for peer in turn if number % 2 else reversed(turn):
+                result = self.sample(cell.request(peer, warm=warm))
+                if "error" in result:
+                    turn[peer].verdict = str(result["error"])
+                else:
+                    turn[peer].add(cell.figures(result))
 
     def _contenders(self, cell: Cell, found: dict[str, Samples], *, every: bool) -> list[str]:
         """Return protok and the libraries that may be the fastest, the exact ones among them."""

@@ -38,7 +38,7 @@ def timed(work: Callable[[Any], Any], argument: Any) -> tuple[Any, list[float]]:
     return result, taken
 
 
-def _offered(call: Any, what: str) -> Any:
+def _offered(call: Callable[[Any], Any] | None, what: str) -> Callable[[Any], Any]:
     if call is None:
         raise UnsupportedError(what)
     return call
@@ -46,6 +46,7 @@ def _offered(call: Any, what: str) -> Any:
 
 def _call(peer: Peer, shape: str, output: str) -> Callable[[Any], Any]:
     """Return the call for a shape and an output."""
+    calls: dict[str, Any]
     if shape == "file":
         single = peer.one_flat or peer.one
 
@@ -56,12 +57,10 @@ def _call(peer: Peer, shape: str, output: str) -> Callable[[Any], Any]:
     if shape == "one":
         flat = peer.one_flat or peer.one  # the densest form that there is
         calls = {"list": peer.one, "flat": flat, "offsets": peer.one_offsets}
-        call: Callable[[Any], Any] = _offered(calls[output], output)
-        return call
-    flat = peer.batch_flat or peer.batch
-    calls = {"list": peer.batch, "flat": flat, "offsets": peer.batch_offsets}
-    call = _offered(calls[output], output)
-    return call
+        return _offered(calls[output], output)
+    several: Any = peer.batch_flat or peer.batch
+    calls = {"list": peer.batch, "flat": several, "offsets": peer.batch_offsets}
+    return _offered(calls[output], output)
 
 
 def _rows(peer: Peer, result: Any, shape: str, output: str) -> Iterable[Any]:

@@ -12,6 +12,7 @@ import random
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -56,6 +57,13 @@ def read(data: Path, name: str, megabytes: float) -> str:
         return file.read(int(megabytes * MILLION)).decode("utf-8", "ignore")
 
 
+def prose(folder: str, size: int) -> str:
+    """Return about ``size`` bytes, an equal share of every file of a folder of prose."""
+    paths = sorted((SHARED / "corpus/prose").glob(f"{folder}/*.txt"))
+    parts = [path.read_bytes()[: size // len(paths)].decode("utf-8", "ignore") for path in paths]
+    return "".join(parts)
+
+
 def shaped(text: str, shape: str) -> list[str]:
     """Return a text as the inputs of a shape: one string, documents, or short strings."""
     return {"one": lambda: [text], "file": lambda: [text], "documents": lambda: cut(text, DOCUMENT),
@@ -77,7 +85,7 @@ def _scripts(size: int) -> str:
     return _choices("aя中あ한אعकกა", size // 3)
 
 
-HOSTILE = {
+HOSTILE: dict[str, Callable[[int], str]] = {
     "one letter": lambda size: "a" * size,
     "spaces": lambda size: " " * size,
     "line ends": lambda size: "\r\n" * (size // 4) + "\n \n\t" * (size // 8),
@@ -127,8 +135,8 @@ def _big(data: Path, group: str, size: str) -> list[Path]:
     """Build text out of Debian, PyPI and npm packages with the recipe beside the corpora."""
     out, recipe = data / f"big_{group}.txt", SHARED / "corpus/build_big.py"
     if not out.exists():
-        command = [sys.executable, recipe, "--size", size, "--mix", f"{group}=100"]
-        subprocess.run([*command, "--out", out, "--cache", data / "cache"], check=False)
+        command = [sys.executable, str(recipe), "--size", size, "--mix", f"{group}=100"]
+        subprocess.run([*command, "--out", str(out), "--cache", str(data / "cache")], check=False)
     return [out] if out.exists() else []
 
 
@@ -140,7 +148,7 @@ def make(data: Path, *, fetch: bool) -> None:
     chat = _files("slices/chat.txt", "slices/dialogue.txt", "slices/emoji.txt", "slices/names.txt")
     tongues = ("en", "es", "fr", "de", "pt-BR", "ru", "zh-Hans", "ja", "hi", "ar", "ko", "tr")
     chat += [path for path in _languages(*tongues) if "parallel" in path.parts]
-    sources = {
+    sources: dict[str, Callable[[], tuple[list[Path], int]]] = {
         "english": lambda: (_files("prose/en/*.txt") + fetched("en"), DOCUMENT),
         "code": lambda: (_files("slices/code/*.txt") + fetched("code"), DOCUMENT),
         "languages": lambda: (_languages(), DOCUMENT),

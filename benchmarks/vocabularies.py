@@ -1,8 +1,8 @@
 """The vocabularies of the benchmarks, as each library wants them.
 
-From the artifacts beside the repository: what a `tokenizer.json` stores of padding and truncation is
-taken out, and the rank tables of cl100k and o200k are also written as a `tokenizer.json`, with the
-merges that the ranks imply, since most libraries read nothing else.
+From the artifacts beside the repository: what a `tokenizer.json` stores of padding and truncation
+is taken out, and the rank tables of cl100k and o200k are also written as a `tokenizer.json`, with
+the merges that the ranks imply, since most libraries read nothing else.
 """
 
 from __future__ import annotations
@@ -169,7 +169,9 @@ def make(data: Path) -> None:
         if vocabulary.model:
             shutil.copyfile(artifacts / vocabulary.model, model_file(data, name))
         if name == "bert":
-            shutil.copyfile(artifacts / vocabulary.artifact / "vocab.txt", out.with_name("vocab.txt"))
+            shutil.copyfile(
+                artifacts / vocabulary.artifact / "vocab.txt", out.with_name("vocab.txt")
+            )
         if out.exists():
             continue
         if vocabulary.artifact:
@@ -187,7 +189,7 @@ def make(data: Path) -> None:
 
 
 def tiktoken_cache(data: Path) -> Path:
-    """Return a folder where tiktoken, and what calls it, finds the rank tables without a network."""
+    """Return a folder where tiktoken, and what calls it, finds the rank tables offline."""
     import tiktoken_ext.openai_public as public
 
     cache = data / "tiktoken"
