@@ -11,12 +11,13 @@ pub mod merge;
 pub mod pairs;
 mod reach;
 pub mod reference;
+mod rules;
 pub mod symbols;
 
 use rustc_hash::FxHashSet;
 
 use super::{Engine, Observer, Scratch};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::spec::{self, Merges, Semantics};
 use crate::text::alphabet;
 use crate::vocab::Vocab;
@@ -75,35 +76,13 @@ impl Bpe {
     ) -> Result<Self> {
         let pairs = match &spec.merges {
             Merges::Listed(list) => {
-                let prefix = spec.continuing_subword_prefix.as_deref().unwrap_or("").len();
-                let mut rules = Vec::with_capacity(list.len());
-                let mut joined = Vec::new();
-                for (index, &(left, right)) in list.iter().enumerate() {
-                    let at = || format!("model.merges[{index}]");
-                    let (Some(left_bytes), Some(right_bytes)) =
-                        (vocab.bytes(left), vocab.bytes(right))
-                    else {
-                        return Err(Error::artifact(at(), "The merge names an unknown id."));
-                    };
-                    joined.clear();
-                    joined.extend_from_slice(left_bytes);
-                    joined.extend_from_slice(right_bytes.get(prefix..).unwrap_or(&[]));
-                    let Some(target) = vocab.id(&joined) else {
-                        let token = String::from_utf8_lossy(&joined);
-                        return Err(Error::artifact(
-                            at(),
-                            format!("The merge makes {token:?}, which is not in the vocabulary."),
-                        )
-                        .value(token));
-                    };
-                    rules.push((left, right, target));
-                }
+                let mut rules = rules::listed(spec, list, vocab)?;
                 if rules.iter().any(|rule| banned.contains(&rule.2)) {
                     rules.retain(|rule| !banned.contains(&rule.2));
                 }
                 Pairs::listed(&rules)
             }
-            Merges::ByRank => Pairs::by_target(&rank_rules(vocab, banned)),
+            Merges::ByRank => Pairs::by_target(&rules::by_rank(vocab, banned)),
         };
         let whole = match (spec.ignore_merges, unit) {
             (false, _) => Whole::No,
@@ -320,24 +299,6 @@ impl Engine for Bpe {
     fn can_yield(&self, ids: &FxHashSet<u32>, vocab: &Vocab) -> bool {
         self.can_yield(ids, vocab)
     }
-}
-
-/// Every way to make a token out of two others: the rules of a rank file.
-fn rank_rules(vocab: &Vocab, banned: &FxHashSet<u32>) -> Vec<(u32, u32, u32)> {
-    let mut rules = Vec::with_capacity(vocab.len() * 2);
-    for (id, token) in vocab.iter() {
-        // Of two ids with one spelling, only the one that the spelling leads to merges.
-        if banned.contains(&id) || vocab.id(token) != Some(id) {
-            continue;
-        }
-        for cut in 1..token.len() {
-            let (left, right) = token.split_at(cut);
-            if let (Some(left), Some(right)) = (vocab.id(left), vocab.id(right)) {
-                rules.push((left, right, id));
-            }
-        }
-    }
-    rules
 }
 
 /// Tokens by the bytes of the piece that they cover.
