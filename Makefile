@@ -60,10 +60,15 @@ fuzz:
 			-artifact_prefix=fuzz/artifacts/$$target/ \
 			target/fuzz/corpus/$$target fuzz/corpus/$$target $$(ls -d fuzz/regressions/$$target 2>/dev/null) || exit 1; done
 
+# Every pinned library beside protok, protok against its goals, and what only protok does. Texts and
+# vocabularies are made once, in BENCH_DATA; `python -m benchmarks --help` says how to measure less.
+BENCH_DATA ?= $(HOME)/.cache/protok-benchmarks
+BENCH_FLAGS ?=
 bench: setup $(VENV)/.test $(VENV)/.bench
-	$(BIN)/python benchmarks/encode.py
+	$(BIN)/python -m benchmarks --data $(BENCH_DATA) $(BENCH_FLAGS)
 	$(BIN)/python benchmarks/worst_case.py
 	$(BIN)/python benchmarks/chat.py
+	$(BIN)/python -m benchmarks goals --data $(BENCH_DATA) $(BENCH_FLAGS)
 
 # The reference of both languages: the crate's by rustdoc, the package's by its doctests.
 docs: setup $(VENV)/.test
@@ -91,9 +96,10 @@ $(VENV)/.built: $(VENV)/.tools $(RUST_SOURCES)
 	$(BIN)/maturin develop --release --quiet
 	@touch $@
 
-$(VENV)/.bench: $(VENV)/.tools
+$(VENV)/.bench: $(VENV)/.tools benchmarks/peers.toml
 	@$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["bench"], sep="\n")' > $(VENV)/requirements-bench.txt
 	$(BIN)/python -m pip install --quiet -r $(VENV)/requirements-bench.txt
+	$(BIN)/python -m benchmarks install
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.tools

@@ -1,7 +1,7 @@
 """Measure what 100,000 added tokens cost: loading and encoding with them, and without.
 
-    python benchmarks/added_tokens.py
-    python benchmarks/added_tokens.py --only gemma3 --tokens 100000 --repeat 9 --megabytes 2
+    python -m benchmarks.added_tokens
+    python -m benchmarks.added_tokens --only gemma3 --tokens 100000 --repeat 9 --megabytes 2
 
 The tokenizers with and without are measured in turn in one process, on one thread; the ratio is
 that of the medians. The text spells none of the tokens, and its ids are compared first. Three
@@ -23,13 +23,11 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import protok
+from benchmarks.texts import SHARED, prose
 
-ROOT = Path(__file__).resolve().parents[1]
-SHARED = ROOT.parent / "shared"
 ARTIFACTS = ("gemma3", "gpt-oss", "llama3.1", "gpt2")
 KINDS: dict[str, Callable[[int], dict[str, Any]]] = {
     "control": lambda at: {"content": f"<|extra_{at}|>", "special": True, "normalized": False},
@@ -70,13 +68,6 @@ def ratio(with_them: Callable[[], object], without: Callable[[], object], repeat
     return statistics.median(times[0]) / statistics.median(times[1])
 
 
-def prose(size: int) -> str:
-    """Return about ``size`` bytes of many languages."""
-    paths = sorted((SHARED / "corpus/prose").glob("*/*.txt"))
-    parts = [path.read_bytes()[: size // len(paths)].decode("utf-8", "ignore") for path in paths]
-    return "".join(parts)
-
-
 def main() -> int:
     """Measure, and print a line for each artifact and kind of token."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
@@ -88,7 +79,7 @@ def main() -> int:
     if not (SHARED / "corpus").is_dir():
         print("There is no ../shared to read artifacts and corpora from.", file=sys.stderr)
         return 2
-    text = prose(int(options.megabytes * 1e6))
+    text = prose("*", int(options.megabytes * 1e6))
     failed = False
     print(f"{'artifact':10} {'tokens':11} {'MB':>6} {'with':>6} {'load':>6} {'encode':>7}")
     for name in options.only or ARTIFACTS:

@@ -1,7 +1,7 @@
 """Measure streaming side by side with tokenizers' DecodeStream and transformers' streamer.
 
-    python benchmarks/stream.py                        all vocabularies and texts
-    python benchmarks/stream.py --only llama3.1 --repeat 9 --tokens 4000
+    python -m benchmarks.stream                        all vocabularies and texts
+    python -m benchmarks.stream --only llama3.1 --repeat 9 --tokens 4000
 
 All run in one process, in turn, one token a call. The figure is the median of the repetitions in
 nanoseconds of processor time a token, and the ratio that of the medians. The ids are the same for
@@ -17,7 +17,6 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +24,9 @@ from tokenizers import Tokenizer
 from tokenizers.decoders import DecodeStream
 
 import protok
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from benchmarks.encode import SHARED, machine, prose, write
+from benchmarks.machine import RESULTS, describe
+from benchmarks.report import write
+from benchmarks.texts import SHARED, prose
 
 VOCABULARIES = (
     "gpt2",
@@ -130,7 +128,10 @@ def main() -> int:
     if not (SHARED / "corpus").is_dir():
         print("There is no ../shared to read artifacts and corpora from.", file=sys.stderr)
         return 2
-    report: dict[str, Any] = {"machine": machine(), "results": []}
+    report: dict[str, Any] = {
+        "machine": describe(("protok", "tokenizers", "transformers", "numpy")),
+        "results": [],
+    }
     head = f"{'vocabulary':20} {'text':14} {'protok':>8} {'ten times':>10} {'DecodeStream':>13}"
     print(f"{head} {'ratio':>6} {'transformers':>13} {'ratio':>6}")
     failed = False
@@ -173,10 +174,9 @@ def main() -> int:
             if "transformers" in rows:
                 line += f" {rows['transformers']['median']:13,} {ratios['transformers']:5.1f}x"
             print(line + ("" if theirs["equal"] else "  DecodeStream's text differs"), flush=True)
-    versions = report["machine"]["versions"]
-    if "transformers" in peers:
-        versions["transformers"] = version("transformers")
-    out = write(report, "stream", options.out)
+    stamp = report["machine"]["date"].replace(":", "").replace("+0000", "Z")
+    out = options.out or RESULTS / f"stream-{stamp}.json"
+    write(report, out)
     print(f"\nNanoseconds of processor time a token, median of {options.repeat}. Written to {out}.")
     return 1 if failed else 0
 

@@ -2,14 +2,16 @@
 //!
 //! All token bytes stand in one arena. Ids may have holes, and two spellings may share an id.
 
+mod index;
+
 use std::collections::{HashMap, HashSet};
-use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
-use hashbrown::HashTable;
 
 use crate::error::{Error, Result};
 use crate::spec::TokenList;
+
+pub(crate) use index::TokenIndex;
 
 /// Ids above this are refused: a table over them would be a way to exhaust memory.
 pub const MAX_ID: u32 = (1 << 24) - 1;
@@ -33,8 +35,7 @@ pub struct Vocab {
     /// Ids with more than one entry.
     respelled: SeededSet<u32>,
     /// Entries by token.
-    index: HashTable<u32>,
-    hasher: RandomState,
+    index: TokenIndex,
     len: usize,
 }
 
@@ -52,10 +53,10 @@ impl Vocab {
     /// # Errors
     /// [`crate::ErrorKind::Artifact`] for an id beyond [`MAX_ID`].
     pub fn new(tokens: &TokenList) -> Result<Self> {
-        let mut vocab = Self::default();
+        let mut vocab = Self { index: TokenIndex::with_capacity(tokens.len()), ..Self::default() };
+        vocab.arena.reserve(tokens.text_len());
         vocab.entries.reserve(tokens.len());
         vocab.by_id.reserve(tokens.len());
-        vocab.index.reserve(tokens.len(), |_| 0);
         for (token, id) in tokens.iter() {
             vocab.insert(token, id)?;
         }
@@ -79,21 +80,10 @@ impl Vocab {
         self.arena.extend_from_slice(token);
         self.entries.push(Entry { start, end, id });
         let (arena, entries) = (&self.arena, &self.entries);
-        let hash = |token: &[u8]| self.hasher.hash_one(token);
-        let bytes = |entry: u32| {
-            let entry = entries[entry as usize];
-            &arena[entry.start as usize..entry.end as usize]
-        };
-        match self.index.entry(
-            hash(token),
-            |&other| bytes(other) == token,
-            |&other| hash(bytes(other)),
-        ) {
-            hashbrown::hash_table::Entry::Occupied(mut found) => *found.get_mut() = entry,
-            hashbrown::hash_table::Entry::Vacant(slot) => {
-                slot.insert(entry);
-            }
-        }
+        self.index.insert(token, entry, |other| {
+            let other = entries[other as usize];
+            &arena[other.start as usize..other.end as usize]
+        });
         let slot = id as usize;
         if slot >= self.by_id.len() {
             self.by_id.resize(slot + 1, HOLE);
@@ -139,18 +129,25 @@ impl Vocab {
     }
 
     /// The id of a token.
+    #[inline]
     #[must_use]
     pub fn id(&self, token: &[u8]) -> Option<u32> {
-        let found = self.index.find(self.hasher.hash_one(token), |&entry| {
+        let found = self.index.find(token, |entry| {
             let entry = self.entries[entry as usize];
-            &self.arena[entry.start as usize..entry.end as usize] == token
+            &self.arena[entry.start as usize..entry.end as usize]
         });
-        found.map(|&entry| self.entries[entry as usize].id)
+        found.map(|entry| self.entries[entry as usize].id)
+    }
+
+    /// Whether no two entries have one spelling.
+    #[must_use]
+    pub fn is_distinct(&self) -> bool {
+        self.index.len() == self.entries.len()
     }
 
     /// All spellings, each with the id that it leads to.
     pub fn spellings(&self) -> impl Iterator<Item = (u32, &[u8])> + '_ {
-        let distinct = self.index.len() == self.entries.len();
+        let distinct = self.is_distinct();
         self.entries
             .iter()
             .map(|entry| (entry.id, &self.arena[entry.start as usize..entry.end as usize]))

@@ -8,6 +8,8 @@
 //!
 //! Source: Aoe, "An Efficient Digital Search Algorithm by Using a Double-Array Structure" (1989).
 
+use std::collections::VecDeque;
+
 use crate::error::{Error, Result};
 
 /// The value that no key has.
@@ -39,10 +41,14 @@ impl Trie {
     /// # Errors
     /// [`crate::ErrorKind::Artifact`] for more than 2^32 nodes.
     pub fn new<'k>(keys: impl IntoIterator<Item = (&'k [u8], u32)>) -> Result<Self> {
-        let mut keys: Vec<(&[u8], u32)> =
-            keys.into_iter().filter(|(key, _)| !key.is_empty()).collect();
-        // The sort is stable, so the last of equal keys stays last.
-        keys.sort_by(|a, b| a.0.cmp(b.0));
+        // The first bytes of a key as a number decide nearly every comparison; the order of the
+        // keys keeps the last of equal ones last.
+        let keys = keys.into_iter().filter(|(key, _)| !key.is_empty());
+        let mut ordered: Vec<(u64, &[u8], usize, u32)> =
+            keys.enumerate().map(|(at, (key, value))| (first_bytes(key), key, at, value)).collect();
+        ordered.sort_unstable();
+        let keys: Vec<(&[u8], u32)> =
+            ordered.into_iter().map(|(_, key, _, value)| (key, value)).collect();
         let mut builder = Builder::default();
         builder.build(&keys)?;
         let longest = keys.iter().map(|(key, _)| key.len()).max().unwrap_or(0);
@@ -97,6 +103,14 @@ impl Trie {
     }
 }
 
+/// The first bytes of a key, as a number that is ordered as they are.
+fn first_bytes(key: &[u8]) -> u64 {
+    let mut bytes = [0; 8];
+    let length = key.len().min(8);
+    bytes[..length].copy_from_slice(&key[..length]);
+    u64::from_be_bytes(bytes)
+}
+
 /// See [`Trie::prefixes`].
 #[derive(Debug)]
 pub struct Prefixes<'a> {
@@ -135,8 +149,16 @@ const OPEN: usize = 16;
 #[derive(Debug, Default)]
 struct Builder {
     nodes: Vec<Node>,
-    /// The blocks with room, and which of their places are free.
-    open: std::collections::VecDeque<(u32, [u64; 4])>,
+    open: VecDeque<Block>,
+}
+
+/// A block with room.
+#[derive(Debug)]
+struct Block {
+    number: u32,
+    /// Which of its places are free, and how many.
+    free: [u64; 4],
+    room: usize,
 }
 
 impl Builder {
@@ -174,11 +196,8 @@ impl Builder {
     /// A base with room for all labels; none for no labels.
     fn base_for(&mut self, labels: &[(u8, usize, usize)]) -> Result<Option<u32>> {
         let Some(&(first, ..)) = labels.first() else { return Ok(None) };
-        for (block, free) in &self.open {
-            let room = free.iter().map(|word| word.count_ones() as usize).sum::<usize>();
-            if room < labels.len() {
-                continue;
-            }
+        for Block { number, free, .. } in self.open.iter().filter(|open| open.room >= labels.len())
+        {
             for (index, &word) in free.iter().enumerate() {
                 let mut word = word;
                 while word != 0 {
@@ -190,7 +209,7 @@ impl Builder {
                         free[place as usize / 64] >> (place % 64) & 1 == 1
                     };
                     if labels.iter().all(fits) {
-                        return Ok(Some(block * BLOCK as u32 + u32::from(low)));
+                        return Ok(Some(number * BLOCK as u32 + u32::from(low)));
                     }
                 }
             }
@@ -205,19 +224,21 @@ impl Builder {
             .filter(|&block| block < u32::MAX / BLOCK as u32)
             .ok_or_else(|| Error::artifact("model.vocab", "The tokens are too long together."))?;
         self.nodes.resize(start + BLOCK, FREE);
-        self.open.retain(|(_, free)| *free != [0; 4]);
+        self.open.retain(|open| open.room > 0);
         if self.open.len() >= OPEN {
             self.open.pop_front();
         }
-        self.open.push_back((block, [u64::MAX; 4]));
+        self.open.push_back(Block { number: block, free: [u64::MAX; 4], room: BLOCK });
         Ok(block * BLOCK as u32)
     }
 
     fn take(&mut self, at: u32, parent: u32) {
         self.nodes[at as usize].parent = parent;
         let (block, place) = (at / BLOCK as u32, at as usize % BLOCK);
-        if let Some((_, free)) = self.open.iter_mut().find(|(open, _)| *open == block) {
-            free[place / 64] &= !(1 << (place % 64));
+        if let Some(open) = self.open.iter_mut().find(|open| open.number == block) {
+            // A place is taken once.
+            open.free[place / 64] &= !(1 << (place % 64));
+            open.room -= 1;
         }
     }
 }

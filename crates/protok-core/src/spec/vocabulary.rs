@@ -53,6 +53,12 @@ impl TokenList {
         Ok(())
     }
 
+    /// The bytes of all tokens together.
+    #[must_use]
+    pub fn text_len(&self) -> usize {
+        self.arena.len()
+    }
+
     /// The number of entries.
     #[must_use]
     pub fn len(&self) -> usize {

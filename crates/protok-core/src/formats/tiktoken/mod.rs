@@ -6,6 +6,7 @@
 //! `n_vocab`, which is protok's own companion.
 
 mod named;
+mod plain;
 
 use serde_json::json;
 
@@ -30,6 +31,11 @@ pub use named::{NamedEncoding, identify, named, names};
 /// # Errors
 /// An artifact error with the line.
 pub fn read_ranks(bytes: &[u8]) -> Result<TokenList> {
+    plain::ranks(bytes).map_or_else(|| general_ranks(bytes), Ok)
+}
+
+/// As [`read_ranks`], in any form, with errors that say where.
+fn general_ranks(bytes: &[u8]) -> Result<TokenList> {
     let mut tokens = TokenList::default();
     let mut places: SeededMap<Vec<u8>, u32> = SeededMap::default();
     for (number, line) in lines(bytes) {

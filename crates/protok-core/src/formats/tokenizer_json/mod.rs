@@ -24,6 +24,7 @@ mod kind;
 mod model;
 mod normalizer;
 mod pattern;
+mod plain;
 mod post_processor;
 mod pre_tokenizer;
 mod read;

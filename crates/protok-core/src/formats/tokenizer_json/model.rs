@@ -194,8 +194,7 @@ fn bpe(fields: &RawFields<'_>) -> Result<Model> {
         tokens = vocab::keep_last(&tokens).sorted_by_id();
         index = vocab::Index::new(&tokens);
     }
-    let joiner = vocab::Joiner::new(&index, prefix.as_deref());
-    let merges = vocab::read_merges(merges_text, "model.merges", joiner)?;
+    let merges = vocab::read_merges(merges_text, "model.merges", &index, prefix.as_deref())?;
     let flag = |name: &str| Ok(fields.optional(name, |field| field.bool())?.unwrap_or(false));
     Ok(Model::Bpe(Bpe {
         merges: Merges::Listed(merges),

@@ -9,55 +9,51 @@ use std::fmt;
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+use super::plain;
 use crate::error::{Error, Result};
 use crate::formats::node::json_error;
 use crate::spec::TokenList;
-use crate::vocab::SeededMap;
+use crate::vocab::{SeededMap, TokenIndex};
 
 /// Token to id, for look-ups while merges are read.
-///
-/// Most tokens are short, and a look-up costs mostly cache misses, so tokens of up to 15 bytes
-/// stand in the table itself instead of being compared in the vocabulary's arena.
 pub(crate) struct Index<'a> {
-    short: SeededMap<(u64, u64), u32>,
-    long: SeededMap<&'a [u8], u32>,
+    tokens: &'a TokenList,
+    index: TokenIndex,
 }
 
 impl<'a> Index<'a> {
     /// Indexes a vocabulary; of a repeated token the last id counts.
     pub(crate) fn new(tokens: &'a TokenList) -> Self {
-        let mut index = Self { short: SeededMap::default(), long: SeededMap::default() };
-        index.short.reserve(tokens.len());
-        for (token, id) in tokens.iter() {
-            match short(token) {
-                Some(key) => index.short.insert(key, id),
-                None => index.long.insert(token, id),
-            };
+        let mut index = TokenIndex::with_capacity(tokens.len());
+        for (entry, (token, _)) in (0u32..).zip(tokens.iter()) {
+            index.insert(token, entry, |entry| tokens.bytes(entry as usize));
         }
-        index
+        Self { tokens, index }
     }
 
     /// The id of a token.
+    #[inline]
     pub(crate) fn get(&self, token: &[u8]) -> Option<u32> {
-        match short(token) {
-            Some(key) => self.short.get(&key).copied(),
-            None => self.long.get(token).copied(),
-        }
+        self.place(token).map(|place| self.tokens.id(place))
+    }
+
+    /// Where a token stands in the list.
+    #[inline]
+    fn place(&self, token: &[u8]) -> Option<usize> {
+        self.index.find(token, |entry| self.tokens.bytes(entry as usize)).map(|at| at as usize)
+    }
+
+    /// Whether the entry at `place` is these two parts joined, and is what they lead to.
+    fn is_at(&self, place: usize, left: &[u8], right: &[u8]) -> bool {
+        place < self.tokens.len()
+            && self.index.len() == self.tokens.len()
+            && self.tokens.bytes(place).split_at_checked(left.len()) == Some((left, right))
     }
 
     /// The number of different tokens.
     pub(crate) fn len(&self) -> usize {
-        self.short.len() + self.long.len()
+        self.index.len()
     }
-}
-
-/// A token of up to 15 bytes with its length, as two integers.
-fn short(token: &[u8]) -> Option<(u64, u64)> {
-    let mut key = [0; 16];
-    key[15] = u8::try_from(token.len()).ok()?;
-    key.get_mut(..15)?.get_mut(..token.len())?.copy_from_slice(token);
-    let (first, second) = key.split_at(8);
-    Some((u64::from_le_bytes(first.try_into().ok()?), u64::from_le_bytes(second.try_into().ok()?)))
 }
 
 /// A string for an error message, cut to a sensible length.
@@ -99,6 +95,11 @@ pub(crate) fn read_map(text: &str, path: &str) -> Result<TokenList> {
 
 /// Reads `{"token": id, …}` as the file has it, duplicates and all.
 pub(super) fn stream_map(text: &str, path: &str) -> Result<TokenList> {
+    plain::map(text).map_or_else(|| general_map(text, path), Ok)
+}
+
+/// As [`stream_map`], in any form, with errors that say where.
+pub(super) fn general_map(text: &str, path: &str) -> Result<TokenList> {
     struct Map<'b> {
         tokens: &'b mut TokenList,
         current: &'b mut Option<String>,
@@ -217,11 +218,15 @@ pub(crate) struct Joiner<'a> {
     /// Bytes that the right half loses: the length of the continuing prefix.
     pub cut: usize,
     buffer: Vec<u8>,
+    /// Where the last joined token stands. Merges are written in the order of what they make, so
+    /// the next one is mostly there or right after it.
+    last: usize,
 }
 
 impl<'a> Joiner<'a> {
     pub(crate) fn new(index: &'a Index<'a>, continuing_prefix: Option<&str>) -> Self {
-        Self { index, cut: continuing_prefix.map_or(0, str::len), buffer: Vec::new() }
+        let cut = continuing_prefix.map_or(0, str::len);
+        Self { index, cut, buffer: Vec::new(), last: 0 }
     }
 
     /// The ids of both halves, if these and what they make are tokens.
@@ -238,10 +243,18 @@ impl<'a> Joiner<'a> {
             .as_bytes()
             .get(self.cut..)
             .ok_or_else(|| format!("{} is shorter than the continuing prefix", brief(right)))?;
+        for place in [self.last, self.last + 1] {
+            if self.index.is_at(place, left.as_bytes(), rest) {
+                self.last = place;
+                return Ok((left_id, right_id));
+            }
+        }
         self.buffer.clear();
         self.buffer.extend_from_slice(left.as_bytes());
         self.buffer.extend_from_slice(rest);
-        if id(&self.buffer).is_none() {
+        if let Some(place) = self.index.place(&self.buffer) {
+            self.last = place;
+        } else {
             return Err(format!(
                 "{} and {} make {}, which is not in the vocabulary",
                 brief(left),
@@ -263,7 +276,18 @@ pub(crate) fn split_merge(line: &str) -> std::result::Result<(&str, &str), Strin
 
 /// Reads merges, all as `["a", "b"]` or all as `"a b"`. In the second form, lines that start
 /// with `#version` are skipped.
-pub(super) fn read_merges(text: &str, path: &str, joiner: Joiner<'_>) -> Result<Vec<(u32, u32)>> {
+pub(super) fn read_merges(
+    text: &str,
+    path: &str,
+    index: &Index<'_>,
+    prefix: Option<&str>,
+) -> Result<Vec<(u32, u32)>> {
+    plain::merges(text, index, prefix)
+        .map_or_else(|| general_merges(text, path, Joiner::new(index, prefix)), Ok)
+}
+
+/// As [`read_merges`], in any form, with errors that say where.
+fn general_merges(text: &str, path: &str, joiner: Joiner<'_>) -> Result<Vec<(u32, u32)>> {
     struct List<'b, 'i> {
         merges: &'b mut Vec<(u32, u32)>,
         at: &'b mut usize,

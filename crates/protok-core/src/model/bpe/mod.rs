@@ -11,6 +11,7 @@ pub mod pairs;
 mod ranks;
 mod reach;
 pub mod reference;
+mod rules;
 pub mod symbols;
 mod whole;
 
@@ -19,7 +20,7 @@ use std::sync::OnceLock;
 use rustc_hash::FxHashSet;
 
 use super::{Engine, Observer, Scratch, cache};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::spec::{self, Merges, Semantics};
 use crate::vocab::Vocab;
 
@@ -59,29 +60,7 @@ impl Bpe {
         let symbols = Symbols::compile(spec, semantics, unit, vocab, banned);
         let pairs = match &spec.merges {
             Merges::Listed(list) => {
-                let prefix = spec.continuing_subword_prefix.as_deref().unwrap_or("").len();
-                let mut rules = Vec::with_capacity(list.len());
-                let mut joined = Vec::new();
-                for (index, &(left, right)) in list.iter().enumerate() {
-                    let at = || format!("model.merges[{index}]");
-                    let (Some(left_bytes), Some(right_bytes)) =
-                        (vocab.bytes(left), vocab.bytes(right))
-                    else {
-                        return Err(Error::artifact(at(), "The merge names an unknown id."));
-                    };
-                    joined.clear();
-                    joined.extend_from_slice(left_bytes);
-                    joined.extend_from_slice(right_bytes.get(prefix..).unwrap_or(&[]));
-                    let Some(target) = vocab.id(&joined) else {
-                        let token = String::from_utf8_lossy(&joined);
-                        return Err(Error::artifact(
-                            at(),
-                            format!("The merge makes {token:?}, which is not in the vocabulary."),
-                        )
-                        .value(token));
-                    };
-                    rules.push((left, right, target));
-                }
+                let mut rules = rules::listed(spec, list, vocab)?;
                 if rules.iter().any(|rule| banned.contains(&rule.2)) {
                     rules.retain(|rule| !banned.contains(&rule.2));
                 }

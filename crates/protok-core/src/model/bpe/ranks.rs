@@ -68,7 +68,10 @@ fn tokens<'a>(
     vocab: &'a Vocab,
     banned: &'a FxHashSet<u32>,
 ) -> impl Iterator<Item = (u32, &'a [u8])> {
-    vocab.iter().filter(|&(id, token)| !banned.contains(&id) && vocab.id(token) == Some(id))
+    let distinct = vocab.is_distinct();
+    vocab.iter().filter(move |&(id, token)| {
+        !banned.contains(&id) && (distinct || vocab.id(token) == Some(id))
+    })
 }
 
 fn splits<'a>(

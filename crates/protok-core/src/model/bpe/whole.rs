@@ -67,8 +67,13 @@ impl Whole {
     ///
     /// # Errors
     /// As [`Vocab::insert`].
-    pub(super) fn compile(unit: Unit, vocab: &Vocab, banned: &FxHashSet<u32>) -> Result<Self> {
-        let own = unit == Unit::AlphabetByte || !banned.is_empty();
+    pub(super) fn compile(
+        unit: Unit,
+        vocab: &Vocab,
+        banned: &FxHashSet<u32>,
+        among: Option<fn(&[u8]) -> bool>,
+    ) -> Result<Self> {
+        let own = unit == Unit::AlphabetByte || !banned.is_empty() || among.is_some();
         let mut index = own.then(Vocab::default);
         let tokens = vocab.spellings().filter(|(_, token)| among.is_none_or(|among| among(token)));
         let count = tokens.count();
