@@ -17,6 +17,7 @@ pub fn all() -> Vec<(&'static str, Vec<Vec<u8>>)> {
         ("gguf", gguf()),
         ("folder", folder()),
         ("pattern", pattern()),
+        ("blocks", blocks()),
         ("charsmap", charsmap()),
         ("encode", encode()),
         ("decode", decode()),
@@ -267,6 +268,17 @@ fn pattern() -> Vec<Vec<u8>> {
         [0u8, 1].map(|dialect| [&[dialect], pattern.as_bytes(), b"\0", text.as_bytes()].concat())
     });
     both.collect()
+}
+
+/// For each grammar, what it tells apart.
+fn blocks() -> Vec<Vec<u8>> {
+    numbered(&[
+        "it's  he'LL 'tis x'se\u{17f} 1234567 (a) \"b\" ",
+        "if (x) {\n\n\treturn 12345;\n  \n    // it's\r\n}  \n",
+        "don't camelCase HTTPServer'S 2024 é中 ",
+        "camelCase URLs're (\n//x a'b'c's's \t\t- ",
+        "--\n/-- A b\u{a0}\u{3000}  '' 'x ",
+    ])
 }
 
 /// Maps with one key (`A` to `a`), with a loop, and with what leads outside.

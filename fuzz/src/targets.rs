@@ -1,12 +1,15 @@
 //! The targets by name. A NUL separates the parts of an input that stands for several files.
 
+use std::sync::LazyLock;
+
 use base64::Engine as _;
 use protok_core::formats::vocab_merges::{self, Companions, Family};
 use protok_core::formats::vocab_txt::{self, Flags};
 use protok_core::formats::{Files, Options, gguf, rwkv, sentencepiece, tekken, tiktoken};
 use protok_core::formats::{directory, tokenizer_json};
 use protok_core::normalize::Normalizer;
-use protok_core::pattern::Matcher;
+use protok_core::pattern::{Ends, Matcher, Tiles};
+use protok_core::pretokenize::GPT2_PATTERN;
 use protok_core::spec::{self, Semantics};
 use protok_core::text::aligned::AlignedText;
 
@@ -28,6 +31,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("gguf", gguf),
     ("folder", folder),
     ("pattern", pattern),
+    ("blocks", blocks),
     ("charsmap", charsmap),
     ("encode", encode),
     ("decode", decode),
@@ -174,6 +178,54 @@ fn pattern(data: &[u8]) {
         assert!(text.is_char_boundary(start) && text.is_char_boundary(end));
         last = end;
     });
+    tiles_are_matches(&matcher, text);
+}
+
+/// Where matches tile every text, those found many at a time are those found one by one.
+fn tiles_are_matches(matcher: &Matcher, text: &str) {
+    if !matcher.covers() {
+        return;
+    }
+    let (mut tiles, mut ends, mut found) = (Tiles::new(matcher, text), Ends::default(), Vec::new());
+    while tiles.next_ends(&mut ends).is_ok() && !ends.places().is_empty() {
+        found.extend_from_slice(ends.places());
+    }
+    let mut expected = Vec::new();
+    if matcher.for_each_match(text, |_, end| expected.push(end)).is_ok() {
+        assert_eq!(found, expected, "{matcher:?} {text:?}");
+    }
+}
+
+/// The public grammars that ASCII is cut by in blocks: GPT-2's, cl100k's, Qwen's, o200k's, tekken's.
+static GRAMMARS: LazyLock<Vec<Matcher>> = LazyLock::new(|| {
+    let words = r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+";
+    let names = r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*";
+    let suffix = "(?i:'s|'t|'re|'ve|'m|'ll|'d)?";
+    let signs = r" ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+";
+    let lines = r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
+    let contracted = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+";
+    let patterns = [
+        GPT2_PATTERN.to_owned(),
+        format!(r"{contracted}|\p{{N}}{{1,3}}|{lines}"),
+        format!(r"{contracted}|\p{{N}}|{lines}"),
+        format!(r"{words}{suffix}|{names}{suffix}|\p{{N}}{{1,3}}|{signs}"),
+        format!(r"{words}|{names}|\p{{N}}|{signs}"),
+    ];
+    let compiled = patterns.iter().map(|p| Matcher::compile(p, Semantics::HuggingFace));
+    compiled.filter_map(Result::ok).filter(Matcher::covers).collect()
+});
+
+/// The number of a grammar, and a text, which is long enough for blocks when it comes again.
+fn blocks(data: &[u8]) {
+    let Some((first, rest)) = data.split_first() else { return };
+    assert_eq!(GRAMMARS.len(), 5);
+    let text = long(&String::from_utf8_lossy(rest), 200);
+    tiles_are_matches(&GRAMMARS[usize::from(*first) % 5], &text);
+}
+
+/// A text again and again, until it has so many bytes.
+fn long(text: &str, bytes: usize) -> String {
+    text.repeat(if text.is_empty() { 0 } else { bytes.div_ceil(text.len()) })
 }
 
 /// A character map, both ways to read it, on each of two texts.
@@ -206,7 +258,10 @@ fn charsmap(data: &[u8]) {
 fn encode(data: &[u8]) {
     let Some((first, rest)) = data.split_first() else { return };
     let pipeline = samples::pipeline(*first);
-    exercise::paths(pipeline, &String::from_utf8_lossy(rest));
+    let text = String::from_utf8_lossy(rest);
+    exercise::paths(pipeline, &text);
+    // Long texts are encoded part by part, and what comes again is looked up.
+    exercise::paths(pipeline, &long(&text, 2048));
     let options = protok_core::pipeline::encode::EncodeOptions {
         special: protok_core::added_tokens::SpecialPolicy::Text,
         add_special_tokens: false,

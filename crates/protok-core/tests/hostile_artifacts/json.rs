@@ -50,7 +50,10 @@ fn cut_off_anywhere() {
     let file = valid().to_string().into_bytes();
     load(&[("tokenizer.json", &file)]).unwrap();
     for end in 0..file.len() {
-        assert_eq!(refuses(&file[..end]), "tokenizer.json", "cut at {end}");
+        let place = refuses(&file[..end]);
+        // Where the file no longer says what it is, or where it breaks off.
+        let broken = place.starts_with("line 1 column ") || place.starts_with("byte ");
+        assert!(place == "tokenizer.json" || broken, "{end}: {place}");
     }
 }
 
@@ -298,7 +301,8 @@ fn strings_that_are_no_text() {
     for bad in [r"\ud800", r"\udc00\ud800", r"\u12", r"\q", "\u{1}", "\n"] {
         let file = file.replace(r#""content":"<s>""#, &format!(r#""content":"{bad}""#));
         let place = refuses(file.as_bytes());
-        assert!(place == "tokenizer.json" || place == "added_tokens", "{bad:?}: {place}");
+        let known = ["tokenizer.json", "added_tokens"].contains(&&*place);
+        assert!(known || place.starts_with("line "), "{bad:?}: {place}");
     }
     for bad in [&b"\xff"[..], b"\xed\xa0\x80", b"\xc0\x80", b"\xf4\x90\x80\x80"] {
         let mut bytes = file.clone().into_bytes();
@@ -336,7 +340,8 @@ fn scores_that_are_no_numbers() {
             r#"{{"model":{{"type":"Unigram","unk_id":0,"vocab":[["a",0],["b",{score}]]}}}}"#
         );
         let place = refuses(model.as_bytes());
-        assert!(place == "model.vocab[1]" || place == "tokenizer.json", "{score}: {place}");
+        let known = ["model.vocab[1]", "tokenizer.json"].contains(&&*place);
+        assert!(known || place.starts_with("line 1 column "), "{score}: {place}");
     }
     for score in ["-1e-400", "1.7e308", "-1.7e308", "5e-324", "0e99999999999"] {
         let model = format!(
