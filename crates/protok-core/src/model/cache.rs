@@ -179,9 +179,10 @@ impl Cache {
         !self.short.buckets.is_empty()
     }
 
-    /// Says how many bytes of text come, before the first of them.
+    /// Says how many bytes of text come, before the first of them: for many, most of the cache will
+    /// be used.
     pub fn expect(&mut self, bytes: usize) {
-        if !std::mem::replace(&mut self.expecting, true) && bytes >= LARGE {
+        if bytes >= LARGE && !std::mem::replace(&mut self.expecting, true) {
             self.short.buckets.expect_use();
             self.long.buckets.expect_use();
         }

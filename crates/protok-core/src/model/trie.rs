@@ -1,16 +1,17 @@
 //! A double-array trie: all tokens that a text starts with, in one walk.
 //!
-//! Every node knows a base; the child for a byte stands at `base ^ byte`, and is one if it names
-//! the node as its parent. Children of a node thus share a block of 256 places. Nodes are put
+//! Every node knows a base, which no other has; the child for a byte stands at `base ^ byte`, and is
+//! one if it names the byte. Children of a node thus share a block of 256 places. Nodes are put
 //! first-fit into the last few blocks that have room, so building takes time near-linear in the
-//! bytes of the keys, whatever they are. A step is one load; a walk ends after the longest key
-//! at the latest.
+//! bytes of the keys, whatever they are. A node with its value is 8 bytes, a step one load; a walk
+//! ends after the longest key at the latest.
 //!
 //! Source: Aoe, "An Efficient Digital Search Algorithm by Using a Double-Array Structure" (1989).
 
 use std::collections::VecDeque;
 
 use crate::error::{Error, Result};
+use crate::vocab::MAX_ID;
 
 /// The value that no key has.
 pub const NO_VALUE: u32 = u32::MAX;
@@ -25,21 +26,52 @@ pub struct Trie {
     longest: usize,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Node {
-    base: u32,
-    parent: u32,
-    value: u32,
+/// From the lowest bit: the base, whether there is a value, whether there is a node, the byte that
+/// leads there, the value.
+#[derive(Debug, Clone, Copy, Default)]
+struct Node(u64);
+
+const BASE: u32 = 30;
+const VALUED: u64 = 1 << BASE;
+const TAKEN: u32 = 31;
+const VALUE: u32 = 40;
+
+impl Node {
+    #[inline]
+    fn base(self) -> u32 {
+        self.0 as u32 & ((1 << BASE) - 1)
+    }
+
+    /// Whether there is a node, and a byte leads to it.
+    #[inline]
+    fn is_for(self, byte: u8) -> bool {
+        (self.0 >> TAKEN) as u32 & 0x1FF == u32::from(byte) << 1 | 1
+    }
+
+    #[inline]
+    fn value(self) -> u32 {
+        if self.0 & VALUED == 0 { NO_VALUE } else { (self.0 >> VALUE) as u32 }
+    }
+
+    fn take(&mut self, byte: u8) {
+        self.0 |= (u64::from(byte) << 1 | 1) << TAKEN;
+    }
+
+    fn set_base(&mut self, base: u32) {
+        self.0 |= u64::from(base);
+    }
+
+    fn set_value(&mut self, value: u32) {
+        self.0 = self.0 & ((1 << VALUE) - 1) | VALUED | u64::from(value) << VALUE;
+    }
 }
 
-const FREE: Node = Node { base: 0, parent: u32::MAX, value: NO_VALUE };
-
 impl Trie {
-    /// Builds from keys with values below [`NO_VALUE`]. Of equal keys the last counts; an empty
-    /// key is left out.
+    /// Builds from keys with values up to [`MAX_ID`]. Of equal keys the last counts; an empty key is
+    /// left out.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Artifact`] for more than 2^32 nodes.
+    /// [`crate::ErrorKind::Artifact`] for more than 2^30 nodes, or a larger value.
     pub fn new<'k>(keys: impl IntoIterator<Item = (&'k [u8], u32)>) -> Result<Self> {
         // The first bytes of a key as a number decide nearly every comparison; the order of the
         // keys keeps the last of equal ones last.
@@ -65,15 +97,15 @@ impl Trie {
     #[inline]
     #[must_use]
     pub fn step(&self, node: u32, byte: u8) -> Option<u32> {
-        let at = self.nodes[node as usize].base ^ u32::from(byte);
-        (self.nodes[at as usize].parent == node).then_some(at)
+        let at = self.nodes[node as usize].base() ^ u32::from(byte);
+        self.nodes[at as usize].is_for(byte).then_some(at)
     }
 
     /// The value of the key that ends at a node, or [`NO_VALUE`].
     #[inline]
     #[must_use]
     pub fn value(&self, node: u32) -> u32 {
-        self.nodes[node as usize].value
+        self.nodes[node as usize].value()
     }
 
     /// All keys that `text` starts with, by rising length: their length and value.
@@ -99,7 +131,7 @@ impl Trie {
 
     /// All values, in no order.
     pub fn values(&self) -> impl Iterator<Item = u32> + '_ {
-        self.nodes.iter().map(|node| node.value).filter(|&value| value != NO_VALUE)
+        self.nodes.iter().map(|node| node.value()).filter(|&value| value != NO_VALUE)
     }
 }
 
@@ -159,19 +191,27 @@ struct Block {
     /// Which of its places are free, and how many.
     free: [u64; 4],
     room: usize,
+    /// Which of its places are bases.
+    bases: [u64; 4],
 }
 
 impl Builder {
     fn build(&mut self, keys: &[(&[u8], u32)]) -> Result<()> {
         self.add_block()?;
-        self.take(ROOT, ROOT);
-        self.nodes[0].parent = u32::MAX;
+        // No byte leads to the root, and the base of nodes without children is nobody's.
+        self.occupy(ROOT);
+        self.claim_last(0);
         let mut labels = Vec::new();
         // Keys from .. to, the node that they share, and how many bytes lead there.
         let mut todo = vec![(0, keys.len(), ROOT, 0)];
         while let Some((mut from, to, node, depth)) = todo.pop() {
             while from < to && keys[from].0.len() == depth {
-                self.nodes[node as usize].value = keys[from].1;
+                let value = keys[from].1;
+                if value > MAX_ID {
+                    return Err(Error::artifact("model.vocab", "There are too many tokens.")
+                        .value(value.to_string()));
+                }
+                self.nodes[node as usize].set_value(value);
                 from += 1;
             }
             labels.clear();
@@ -183,10 +223,11 @@ impl Builder {
                 start = end;
             }
             let Some(base) = self.base_for(&labels)? else { continue };
-            self.nodes[node as usize].base = base;
+            self.nodes[node as usize].set_base(base);
             for &(label, start, end) in labels.iter().rev() {
                 let child = base ^ u32::from(label);
-                self.take(child, node);
+                self.occupy(child);
+                self.nodes[child as usize].take(label);
                 todo.push((start, end, child, depth + 1));
             }
         }
@@ -196,7 +237,8 @@ impl Builder {
     /// A base with room for all labels; none for no labels.
     fn base_for(&mut self, labels: &[(u8, usize, usize)]) -> Result<Option<u32>> {
         let Some(&(first, ..)) = labels.first() else { return Ok(None) };
-        for Block { number, free, .. } in self.open.iter().filter(|open| open.room >= labels.len())
+        for Block { number, free, bases, .. } in
+            self.open.iter_mut().filter(|open| open.room >= labels.len())
         {
             for (index, &word) in free.iter().enumerate() {
                 let mut word = word;
@@ -204,36 +246,50 @@ impl Builder {
                     let place = index as u8 * 64 + word.trailing_zeros() as u8;
                     word &= word - 1;
                     let low = place ^ first;
+                    let (word_of, bit) = (low as usize / 64, 1 << (low % 64));
+                    if bases[word_of] & bit != 0 {
+                        continue;
+                    }
                     let fits = |&(label, ..): &(u8, usize, usize)| {
                         let place = low ^ label;
                         free[place as usize / 64] >> (place % 64) & 1 == 1
                     };
                     if labels.iter().all(fits) {
-                        return Ok(Some(number * BLOCK as u32 + u32::from(low)));
+                        bases[word_of] |= bit;
+                        return Ok(Some(*number * BLOCK as u32 + u32::from(low)));
                     }
                 }
             }
         }
-        self.add_block().map(Some)
+        let base = self.add_block()?;
+        self.claim_last(0);
+        Ok(Some(base))
+    }
+
+    /// Makes a place of the last block a base.
+    fn claim_last(&mut self, low: u8) {
+        if let Some(block) = self.open.back_mut() {
+            block.bases[low as usize / 64] |= 1 << (low % 64);
+        }
     }
 
     fn add_block(&mut self) -> Result<u32> {
         let start = self.nodes.len();
         let block = u32::try_from(start / BLOCK)
             .ok()
-            .filter(|&block| block < u32::MAX / BLOCK as u32)
+            .filter(|&block| block < (1 << BASE) / BLOCK as u32)
             .ok_or_else(|| Error::artifact("model.vocab", "The tokens are too long together."))?;
-        self.nodes.resize(start + BLOCK, FREE);
+        self.nodes.resize(start + BLOCK, Node::default());
         self.open.retain(|open| open.room > 0);
         if self.open.len() >= OPEN {
             self.open.pop_front();
         }
-        self.open.push_back(Block { number: block, free: [u64::MAX; 4], room: BLOCK });
+        let (free, bases) = ([u64::MAX; 4], [0; 4]);
+        self.open.push_back(Block { number: block, free, room: BLOCK, bases });
         Ok(block * BLOCK as u32)
     }
 
-    fn take(&mut self, at: u32, parent: u32) {
-        self.nodes[at as usize].parent = parent;
+    fn occupy(&mut self, at: u32) {
         let (block, place) = (at / BLOCK as u32, at as usize % BLOCK);
         if let Some(open) = self.open.iter_mut().find(|open| open.number == block) {
             // A place is taken once.
