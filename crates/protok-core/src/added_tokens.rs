@@ -247,6 +247,20 @@ impl AddedTokens {
         })
     }
 
+    /// Whether what is found in a normalized text is what is found in its parts, where it is cut before
+    /// a blank or a newline that follows neither.
+    #[must_use]
+    pub fn keep_joints(&self) -> bool {
+        let is_blank = |c: char| c == '\u{2581}' || c.is_whitespace();
+        self.tokens.iter().filter(|token| token.normalized).all(|token| {
+            let form = self.decoded_form(token.id).unwrap_or_default();
+            let pairs = form.chars().zip(form.chars().skip(1));
+            let crosses = pairs.into_iter().any(|(c, next)| !is_blank(c) && is_blank(next));
+            let looks_behind = token.single_word && form.starts_with(is_blank);
+            !crosses && !token.rstrip && !looks_behind
+        })
+    }
+
     /// Whether a search of this phase can find anything under a policy.
     #[must_use]
     pub fn any(&self, phase: Phase, policy: &SpecialPolicy) -> bool {

@@ -141,6 +141,8 @@ fn added() -> impl Strategy<Value = &'static str> {
         r#"{"id":0,"content":"<unk>","special":true,"normalized":false,"lstrip":false,"rstrip":false,"single_word":false}"#,
         r#"{"id":90,"content":"c.","special":false,"normalized":false,"lstrip":true,"rstrip":true,"single_word":false}"#,
         r#"{"id":90,"content":"ab","special":false,"normalized":true,"lstrip":false,"rstrip":false,"single_word":true}"#,
+        r#"{"id":90,"content":"c.","special":true,"normalized":true,"lstrip":true,"rstrip":false,"single_word":false}"#,
+        r#"{"id":90,"content":" b","special":false,"normalized":true,"lstrip":false,"rstrip":false,"single_word":false}"#,
         r#"{"id":90,"content":" a","special":false,"normalized":false,"lstrip":false,"rstrip":false,"single_word":true}"#,
     ])
 }
@@ -159,7 +161,7 @@ fn text() -> impl Strategy<Value = String> {
 fn where_texts_are_cut() {
     let blanks = r#"{"type":"Replace","pattern":{"String":" "},"content":"▁"}"#;
     let text = "ab c.  a\nb é a\n\n世界 1 x";
-    let joints = |normalizer, cut, kind, tokens: &[&str], missing: &[char], added| {
+    let joints = |normalizer, cut, kind, tokens: &[&str], missing: &[char], added: &str| {
         pipeline(&[normalizer], &[cut], &model(kind, tokens, missing), added).joints_in(text)
     };
     // All but the second blank in a row, and the second newline.
@@ -180,8 +182,16 @@ fn where_texts_are_cut() {
     // What would take a blank with it, or what stands before one.
     let nothing = r#"{"type":"Replace","pattern":{"String":"a"},"content":""}"#;
     assert_eq!(joints(nothing, mark, "Unigram", &[], &[], ""), 0);
-    let added = r#"{"id":90,"content":"q","special":false,"normalized":true,"lstrip":true,"rstrip":true,"single_word":false}"#;
-    assert_eq!(joints(blanks, "null", "bytes", &[], &[], added), 0);
+    let added = |content: &str, strip: bool| {
+        format!(
+            r#"{{"id":90,"content":"{content}","special":false,"normalized":true,"lstrip":true,
+            "rstrip":{strip},"single_word":true}}"#
+        )
+    };
+    assert_eq!(joints(blanks, "null", "bytes", &[], &[], &added("q", false)), 8);
+    assert_eq!(joints(blanks, "null", "bytes", &[], &[], &added("q", true)), 0);
+    assert_eq!(joints(blanks, "null", "bytes", &[], &[], &added("q r", false)), 0);
+    assert_eq!(joints(blanks, "null", "bytes", &[], &[], &added(" q", false)), 0);
 }
 
 static CUT: AtomicUsize = AtomicUsize::new(0);
@@ -222,5 +232,10 @@ proptest! {
         // The second time more words are known.
         let differing = pipeline.differing_paths(&[&text, &text], &SpecialPolicy::Text, 1);
         prop_assert_eq!(differing.unwrap(), Vec::<usize>::new(), "{}", model);
+        // What was remembered under one policy says nothing under another.
+        for policy in [SpecialPolicy::Parse, SpecialPolicy::Raise, SpecialPolicy::Text] {
+            let differing = pipeline.differing_paths(&[&text], &policy, 1);
+            prop_assert_eq!(differing.unwrap(), Vec::<usize>::new(), "{:?} {}", policy, model);
+        }
     }
 }

@@ -13,6 +13,7 @@ use crate::pattern::Ends;
 pub struct Scratch {
     pub(super) cache: Cache,
     parts: Cache,
+    parts_under: u8,
     ends: Option<Box<Ends>>,
     cache_bytes: usize,
     pub(super) symbols: Vec<u32>,
@@ -32,6 +33,7 @@ impl Scratch {
         Self {
             cache: Cache::new(of_pieces),
             parts: Cache::default(),
+            parts_under: 0,
             ends: None,
             cache_bytes: cache_bytes - cache_bytes / 8,
             symbols: Vec::new(),
@@ -48,10 +50,12 @@ impl Scratch {
         self.cache.expect(bytes);
     }
 
-    /// Lends the cache of what parts of texts became before anything was done to them.
-    pub(crate) fn lend_parts(&mut self) -> Cache {
-        if !self.parts.has_room() {
+    /// Lends the cache of what parts of texts became before anything was done to them, `under` rules
+    /// with this number: there is one for the last rules only.
+    pub(crate) fn lend_parts(&mut self, under: u8) -> Cache {
+        if !self.parts.has_room() || self.parts_under != under {
             self.parts = Cache::new(self.cache_bytes);
+            self.parts_under = under;
         }
         std::mem::take(&mut self.parts)
     }

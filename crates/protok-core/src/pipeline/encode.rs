@@ -108,6 +108,20 @@ impl Pipeline {
                 Ok(())
             });
         }
+        self.encode_normalized(text, start, ends, policy, sink, out)
+    }
+
+    /// Normalizes a section, or a part of one, and encodes it with the added tokens that are found
+    /// then.
+    fn encode_normalized(
+        &self,
+        text: &str,
+        start: usize,
+        ends: normalize::Ends,
+        policy: &SpecialPolicy,
+        sink: &mut Sink<'_>,
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
         let (normalized, alignment) = self.normalize_section(text, start, ends)?;
         self.added.split(&normalized, Phase::Normalized, policy, |section| match section.token {
             Some(id) => {
@@ -125,7 +139,8 @@ impl Pipeline {
         })
     }
 
-    /// Encodes a part of a section, or all of it, in which nothing is an added token.
+    /// Encodes a part of a section, or all of it. Where the text is not normalized, no added token
+    /// is in it any more.
     pub(super) fn encode_part_of(
         &self,
         text: &str,
@@ -135,11 +150,13 @@ impl Pipeline {
         scratch: &mut Scratch,
         out: &mut Vec<u32>,
     ) -> Result<()> {
-        let (normalized, alignment) = self.normalize_section(text, start, ends)?;
-        let head =
-            alignment.map_or(0, |alignment| alignment.head(&normalized, 0..normalized.len()));
-        let beginning = Beginning { head, goes_on: !ends.start };
-        self.encode_pieces(&normalized, beginning, policy, &mut Sink::Cached(scratch), out)
+        let mut sink = Sink::Cached(scratch);
+        if !self.normalizer.is_identity() {
+            return self.encode_normalized(text, start, ends, policy, &mut sink, out);
+        }
+        let (text, alignment) = self.normalize_section(text, start, ends)?;
+        let head = alignment.map_or(0, |alignment| alignment.head(&text, 0..text.len()));
+        self.encode_pieces(&text, Beginning { head, goes_on: !ends.start }, policy, &mut sink, out)
     }
 
     /// A section normalized, and where it came from if the pre-tokenizer asks for that.

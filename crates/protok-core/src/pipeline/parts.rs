@@ -41,6 +41,8 @@ pub(super) struct Joints {
     letters: Box<[AtomicU8]>,
     /// Whether the first part and the last are no parts like others.
     ends_differ: bool,
+    /// Whether added tokens may be looked for in normalized parts.
+    keep_added: bool,
 }
 
 /// It is known what may follow a letter.
@@ -53,6 +55,7 @@ impl Pipeline {
             after: [[false; 128]; 2],
             wide: [false; 2],
             letters: Box::default(),
+            keep_added: self.added.keep_joints(),
             ends_differ: self.normalizer.cares_for_ends() || self.pre_tokenizer.cares_for_ends(),
         };
         for (kind, &start) in STARTS.iter().enumerate() {
@@ -161,17 +164,21 @@ impl Pipeline {
     /// Where a text of so many bytes may be cut under a policy, if it is worth it.
     pub(super) fn joints(&self, bytes: usize, policy: &SpecialPolicy) -> Option<&Joints> {
         // Nothing is gained where the pieces of a text are as easily found as its parts.
-        if self.pre_tokenizer.tiling().is_some()
-            || matches!(policy, SpecialPolicy::Trusted(_))
-            || (!self.normalizer.is_identity() && self.added.any(Phase::Normalized, policy))
-        {
+        if self.pre_tokenizer.tiling().is_some() || matches!(policy, SpecialPolicy::Trusted(_)) {
             return None;
         }
         let joints = match self.joints.get() {
             None if bytes < WORTH_ASKING => return None,
             _ => self.joints.get_or_init(|| self.find_joints().map(Box::new)),
         };
-        joints.as_deref()
+        let searches = self.searches_parts(policy);
+        let named = matches!(policy, SpecialPolicy::Named(_));
+        joints.as_deref().filter(|joints| !searches || (joints.keep_added && !named))
+    }
+
+    /// Whether added tokens are looked for in parts: those that stand in normalized text.
+    fn searches_parts(&self, policy: &SpecialPolicy) -> bool {
+        !self.normalizer.is_identity() && self.added.any(Phase::Normalized, policy)
     }
 
     /// At how many places a text may be cut before anything is done to it: those where every stage
@@ -200,7 +207,14 @@ impl Pipeline {
         (joints, scratch): (&Joints, &mut Scratch),
         out: &mut Vec<u32>,
     ) -> Result<()> {
-        let (mut cache, mut ends) = (scratch.lend_parts(), scratch.lend_ends());
+        // What a part becomes depends on the policy where added tokens may be in it.
+        let under = match policy {
+            _ if !self.searches_parts(policy) => 0,
+            SpecialPolicy::Raise => 1,
+            SpecialPolicy::Text => 2,
+            _ => 3,
+        };
+        let (mut cache, mut ends) = (scratch.lend_parts(under), scratch.lend_ends());
         let result = (|| {
             let (mut done, mut found) = (0, 0);
             while found < text.len() {
