@@ -25,7 +25,7 @@ pub struct Region<T> {
 
 enum Owner<T> {
     Mapped(MmapMut),
-    Allocated(Box<[T]>),
+    Allocated(Vec<T>),
 }
 
 #[allow(unsafe_code)]
@@ -49,8 +49,8 @@ impl<T: AnyBitPattern + NoUninit> Region<T> {
                 (NonNull::from(values).cast(), Owner::Mapped(map))
             }
             None => {
-                let mut values = vec![T::zeroed(); count].into_boxed_slice();
-                (NonNull::from(&mut *values).cast(), Owner::Allocated(values))
+                let mut values = vec![T::zeroed(); count];
+                (NonNull::from(values.as_mut_slice()).cast(), Owner::Allocated(values))
             }
         };
         Self { first, count, owner }

@@ -26,6 +26,11 @@ const NORMALIZERS: &[&str] = &[
     r#"{"type":"Replace","pattern":{"String":"\n"},"content":" "}"#,
     r#"{"type":"Replace","pattern":{"String":"a b"},"content":"c"}"#,
     r#"{"type":"Replace","pattern":{"String":"é"},"content":""}"#,
+    r#"{"type":"Replace","pattern":{"String":" a"},"content":"b"}"#,
+    r#"{"type":"Replace","pattern":{"String":" ab"},"content":"c"}"#,
+    r#"{"type":"Replace","pattern":{"Regex":" {2,}"},"content":"▁"}"#,
+    r#"{"type":"Replace","pattern":{"Regex":"\\s{2,}"},"content":" "}"#,
+    r#"{"type":"Replace","pattern":{"Regex":"\\n(?=a)"},"content":"c"}"#,
     r#"{"type":"Replace","pattern":{"Regex":" {2,}"},"content":" "}"#,
     r#"{"type":"Replace","pattern":{"Regex":"\\s+"},"content":" "}"#,
     r#"{"type":"Replace","pattern":{"Regex":"[ab]+ "},"content":"c"}"#,
@@ -50,6 +55,8 @@ const PRE_TOKENIZERS: &[&str] = &[
     r#"{"type":"Split","pattern":{"String":" "},"behavior":"MergedWithNext","invert":false}"#,
     r#"{"type":"Split","pattern":{"Regex":"\\w+|\\s"},"behavior":"Contiguous","invert":false}"#,
     r#"{"type":"Split","pattern":{"Regex":"\\w+"},"behavior":"Removed","invert":true}"#,
+    r#"{"type":"Split","pattern":{"Regex":"\\w+"},"behavior":"Isolated","invert":true}"#,
+    r#"{"type":"Split","pattern":{"String":"a"},"behavior":"Removed","invert":true}"#,
     r#"{"type":"Split","pattern":{"Regex":" ?[a-z]+"},"behavior":"Isolated","invert":false}"#,
     r#"{"type":"UnicodeScripts"}"#,
 ];
@@ -182,6 +189,17 @@ fn where_texts_are_cut() {
     // What would take a blank with it, or what stands before one.
     let nothing = r#"{"type":"Replace","pattern":{"String":"a"},"content":""}"#;
     assert_eq!(joints(nothing, mark, "Unigram", &[], &[], ""), 0);
+    // What stands behind a blank may swallow it, or make something else of it than it is by itself.
+    for (pattern, content) in
+        [(r#""String":" ab""#, "c"), (r#""Regex":" {2,}""#, "▁"), (r#""Regex":" (?=a)""#, "c")]
+    {
+        let replace =
+            format!(r#"{{"type":"Replace","pattern":{{{pattern}}},"content":"{content}"}}"#);
+        let pre_tokenizer = r#"{"type":"Whitespace"}"#;
+        let joints =
+            pipeline(&[&replace], &[pre_tokenizer], &model("unk", &[], &[]), "").joints_in(text);
+        assert_eq!(joints, 2, "{pattern}");
+    }
     let added = |content: &str, strip: bool| {
         format!(
             r#"{{"id":90,"content":"{content}","special":false,"normalized":true,"lstrip":true,

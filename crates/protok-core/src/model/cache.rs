@@ -111,6 +111,24 @@ impl<const WORDS: usize, const TOKENS: usize, const BOTH: usize> Table<WORDS, TO
         (mixed(key) >> self.shift) as usize
     }
 
+    /// Appends the tokens of the piece between two places of a text, if they are known.
+    #[inline]
+    fn append<const MOST: usize>(
+        &self,
+        text: &[u8],
+        start: usize,
+        end: usize,
+        out: &mut Vec<u32>,
+    ) -> bool {
+        let key = key(text, start, end);
+        let bucket = key.as_ref().and_then(|key| self.buckets.get(self.place(key)));
+        let entry = bucket.zip(key.as_ref()).and_then(|(bucket, key)| find(bucket, key));
+        let Some(entry) = entry else { return false };
+        let (tokens, count) = tokens::<MOST, BOTH>(entry);
+        out.extend_from_slice(&tokens[..count.min(MOST)]);
+        true
+    }
+
     /// Remembers the tokens of a piece, if they are not too many.
     #[inline]
     fn put(&mut self, key: &Key<WORDS>, tokens: &[u32]) {
@@ -197,23 +215,8 @@ impl Cache {
     /// Appends the tokens of the piece between two places of a text, if they are known.
     #[inline]
     pub fn append_part(&self, text: &[u8], start: usize, end: usize, out: &mut Vec<u32>) -> bool {
-        if let Some(key) = key(text, start, end)
-            && let Some(bucket) = self.short.buckets.get(self.short.place(&key))
-            && let Some(entry) = find(bucket, &key)
-        {
-            let (tokens, count) = tokens::<FEW, _>(entry);
-            out.extend_from_slice(&tokens[..count.min(FEW)]);
-            return true;
-        }
-        if let Some(key) = key(text, start, end)
-            && let Some(bucket) = self.long.buckets.get(self.long.place(&key))
-            && let Some(entry) = find(bucket, &key)
-        {
-            let (tokens, count) = tokens::<MANY, _>(entry);
-            out.extend_from_slice(&tokens[..count.min(MANY)]);
-            return true;
-        }
-        false
+        self.short.append::<FEW>(text, start, end, out)
+            || self.long.append::<MANY>(text, start, end, out)
     }
 
     /// Remembers the tokens of a piece.

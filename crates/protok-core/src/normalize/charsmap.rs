@@ -37,17 +37,39 @@ pub(super) struct Charsmap {
     facts: OnceLock<Facts>,
 }
 
+/// The characters that form a cluster with what follows them (`Grapheme_Cluster_Break=Prepend` of
+/// Unicode's GraphemeBreakProperty.txt).
+const PREPENDED: [(char, char); 15] = [
+    ('\u{600}', '\u{605}'),
+    ('\u{6dd}', '\u{6dd}'),
+    ('\u{70f}', '\u{70f}'),
+    ('\u{890}', '\u{891}'),
+    ('\u{8e2}', '\u{8e2}'),
+    ('\u{d4e}', '\u{d4e}'),
+    ('\u{110bd}', '\u{110bd}'),
+    ('\u{110cd}', '\u{110cd}'),
+    ('\u{111c2}', '\u{111c3}'),
+    ('\u{113d1}', '\u{113d1}'),
+    ('\u{1193f}', '\u{11941}'),
+    ('\u{11a3a}', '\u{11a3a}'),
+    ('\u{11a84}', '\u{11a89}'),
+    ('\u{11d46}', '\u{11d46}'),
+    ('\u{11f02}', '\u{11f02}'),
+];
+
 /// What is known of all keys.
 #[derive(Debug, Default)]
 struct Facts {
-    /// A blank follows an ASCII letter in one.
-    over_letter: bool,
     /// A blank or a newline follows a graphic ASCII character in one.
     over_ink: bool,
     /// A blank or a newline follows a character beyond ASCII in one.
     over_wide: bool,
     /// One of several characters is replaced by nothing, or by what ends in a blank.
     joins_to_nothing: bool,
+    /// One of several characters starts with a blank or a newline.
+    from_blank: bool,
+    /// One is a character that what follows belongs to, as one cluster.
+    prepended: bool,
 }
 
 /// A unit of the double array.
@@ -190,15 +212,17 @@ impl Charsmap {
         Some(longest as usize)
     }
 
-    /// Whether a key may reach over a seam.
-    pub(super) fn crosses_seams(&self) -> bool {
-        self.facts().over_letter
+    /// Whether no key reaches over a blank or a newline behind a graphic ASCII character, or makes
+    /// what stands before one end in a blank or be gone; and a blank or a newline becomes the same,
+    /// whatever comes behind it.
+    pub(super) fn keeps_joints(&self) -> bool {
+        let Facts { over_ink, joins_to_nothing, from_blank, prepended, .. } = *self.facts();
+        !(over_ink || joins_to_nothing || from_blank || (prepended && self.takes_clusters()))
     }
 
-    /// Whether a key may reach over a blank or a newline behind a graphic ASCII character, or what
-    /// stands before one be gone or end in a blank.
-    pub(super) fn crosses_joints(&self) -> bool {
-        self.facts().over_ink || self.facts().joins_to_nothing
+    /// Whether a cluster may be replaced as a whole by what stands for its start.
+    pub(super) fn takes_clusters(&self) -> bool {
+        !self.longest
     }
 
     /// Whether a key may reach over a blank or a newline behind a character beyond ASCII.
@@ -213,12 +237,24 @@ impl Charsmap {
     /// Walks all keys. What is known of the way to a place in one is a number: what kind of byte
     /// was read last, and whether no character was begun, one, or several.
     fn find_facts(&self) -> Facts {
-        const KINDS: usize = 4;
-        let mut facts = Facts::default();
+        const KINDS: usize = 3;
+        let prepended = PREPENDED.iter().any(|&(from, to)| {
+            (from..=to).any(|c| self.shortest(c.encode_utf8(&mut [0; 4]).as_bytes()).is_some())
+        });
+        let mut facts = Facts { prepended, ..Facts::default() };
         let (first, next) = self.children();
         let Some(&root) = self.units.first() else { return facts };
         let mut seen = vec![0_u16; first.len()];
-        let mut open = vec![(Unit(root).offset(), 0)];
+        let start = Unit(root).offset();
+        for blank in [b' ', b'\n'] {
+            // A child of the root that has children is the start of longer keys.
+            let child = start ^ usize::from(blank);
+            let Some(unit) = self.units.get(child).map(|&unit| Unit(unit)) else { continue };
+            let base = child ^ unit.offset();
+            let goes_on = first.get(base).is_some_and(|&child| child != NONE);
+            facts.from_blank |= unit.label() == u32::from(blank) && goes_on;
+        }
+        let mut open = vec![(start, 0)];
         while let Some((base, way)) = open.pop() {
             match seen.get_mut(base) {
                 Some(seen) if *seen >> way & 1 == 0 => *seen |= 1 << way,
@@ -231,12 +267,10 @@ impl Charsmap {
                 let byte = unit.label() as u8;
                 if matches!(byte, b' ' | b'\n') {
                     facts.over_wide |= last == 1;
-                    facts.over_ink |= last >= 2;
-                    facts.over_letter |= last == 3 && byte == b' ';
+                    facts.over_ink |= last == 2;
                 }
                 let kind = match byte {
                     0x80.. => 1,
-                    _ if byte.is_ascii_alphabetic() => 3,
                     _ if byte.is_ascii_graphic() => 2,
                     _ => 0,
                 };
@@ -504,6 +538,37 @@ mod tests {
         ] {
             let error = Charsmap::compile(&encoded, Semantics::HuggingFace).unwrap_err();
             assert_eq!(error.kind, crate::ErrorKind::Artifact);
+        }
+    }
+
+    #[test]
+    fn what_looks_across_a_joint() {
+        use Semantics::{HuggingFace, SentencePiece};
+        let keeps = |entries: &[(&str, &str)], semantics| map(entries, semantics).keeps_joints();
+        for (entries, hugging_face, sentencepiece) in [
+            (&[("A", "a"), ("\n", " "), ("\u{3000}", " ")][..], true, true),
+            (&[("e\u{301}", "é")], true, true),
+            (&[("x y", "z")], false, false),
+            (&[(".\n", ".")], false, false),
+            (&[("é ", "e")], true, true),
+            (&[("ab", "")], false, false),
+            (&[("ab", "x ")], false, false),
+            (&[(" a", "b")], false, false),
+            (&[("\u{600}", "")], false, true),
+        ] {
+            assert_eq!(keeps(entries, HuggingFace), hugging_face, "{entries:?}");
+            assert_eq!(keeps(entries, SentencePiece), sentencepiece, "{entries:?}");
+        }
+        assert!(map(&[("é ", "e")], HuggingFace).crosses_wide());
+        assert!(!map(&[("e\u{301}", "é")], HuggingFace).crosses_wide());
+    }
+
+    #[test]
+    fn what_follows_belongs_to() {
+        let listed = |c: char| PREPENDED.iter().any(|&(from, to)| (from..=to).contains(&c));
+        for c in ('\0'..=char::MAX).filter(|&c| c != '\u{200d}') {
+            let clusters = format!("{c}a").graphemes(true).count();
+            assert!(clusters == 2 || listed(c), "{c:?}");
         }
     }
 }

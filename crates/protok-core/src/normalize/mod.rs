@@ -25,6 +25,7 @@ use crate::text::alignment::Alignment;
 use crate::text::alphabet;
 use crate::text::edits::{Edits, check_growth};
 use crate::text::seam::{inks, letters};
+use unicode_normalization_alignments::char::is_combining_mark as is_mark;
 
 use charsmap::Charsmap;
 pub use forms::Form;
@@ -55,6 +56,9 @@ impl Ends {
         Self { start: self.start || start > 0, end: self.end || end < length }
     }
 }
+
+/// Of a stretch inside a text.
+const INSIDE: Ends = Ends { start: false, end: false };
 
 /// A compiled normalizer: steps that run one after the other.
 #[derive(Debug, Default)]
@@ -154,23 +158,10 @@ impl Normalizer {
     /// cut at [seams](crate::text::seam), and letters stay letters there.
     #[must_use]
     pub fn blank_at_seams(&self) -> Option<char> {
-        if !self.steps.iter().all(Step::keeps_seams) {
-            return None;
-        }
-        let inside = Ends { start: false, end: false };
-        let mut found = None;
-        for letter in letters() {
-            let text = format!("{letter} {letter}");
-            let normalized = self.apply_between(&text, inside).ok()?;
-            let mut chars = normalized.chars();
-            let (first, blank, last) = (chars.next()?, chars.next()?, chars.next()?);
-            let fits = first.is_ascii_alphabetic() && last == first && chars.next().is_none();
-            let known = matches!(blank, ' ' | '\u{2581}');
-            if !fits || !known || *found.get_or_insert(blank) != blank {
-                return None;
-            }
-        }
-        found
+        let (becomes, blank) = self.joints(' ')?;
+        let stays =
+            |letter: char| becomes[letter as usize].is_some_and(|c| c.is_ascii_alphabetic());
+        letters().all(stays).then_some(blank)
     }
 
     /// Whether it does nothing.
@@ -194,49 +185,64 @@ impl Normalizer {
         })
     }
 
-    /// Whether, as far as rules know, the text may also be cut between a letter beyond ASCII and
-    /// `blank`.
-    #[must_use]
-    pub fn may_join_wide(&self, blank: char) -> bool {
-        self.steps.iter().all(|step| match step {
-            Step::Charsmap(map) => !map.crosses_wide(),
-            Step::Replace { pattern, .. } => pattern.needle().is_some_and(|needle| {
-                let wide = needle.iter().any(|byte| !byte.is_ascii());
-                !wide && step.keeps_joints(blank) && !needle[1..].contains(&(blank as u8))
-            }),
-            Step::SentencePiece(rules) => rules.may_join_wide(),
-            _ => step.keeps_joints(blank),
-        })
-    }
-
     /// For each ASCII character, what it becomes in front of `blank`, if a text may be normalized part
-    /// by part where it is cut between the two; and what `blank` becomes.
+    /// by part where it is cut between the two; and what `blank` becomes, whatever comes behind it.
     #[must_use]
     pub fn joints(&self, blank: char) -> Option<([Option<char>; 128], char)> {
-        if !self.steps.iter().all(|step| step.keeps_joints(blank)) {
-            return None;
-        }
-        let inside = Ends { start: false, end: false };
+        let becomes =
+            self.steps.iter().try_fold(blank, |blank, step| step.blank_at_joint(blank))?;
         let mut found = [None; 128];
-        let mut becomes = None;
         for ink in inks() {
-            let text = format!("{ink}{blank}{ink}");
-            let normalized = self.apply_between(&text, inside).ok()?;
+            let normalized =
+                self.apply_between(&format!("{ink}{blank}{ink}"), INSIDE).ok()?.into_owned();
             let mut chars = normalized.chars();
-            let (Some(first), Some(blank), Some(last), None) =
-                (chars.next(), chars.next(), chars.next(), chars.next())
-            else {
-                continue;
-            };
-            let known = matches!(blank, ' ' | '\n' | '\u{2581}');
-            if first.is_ascii_graphic() && last == first && known {
-                if *becomes.get_or_insert(blank) != blank {
-                    return None;
-                }
+            let kept = (chars.next(), chars.next(), chars.next(), chars.next());
+            if let (Some(first), Some(between), Some(last), None) = kept
+                && first.is_ascii_graphic()
+                && (between, last) == (becomes, first)
+            {
                 found[ink as usize] = Some(first);
             }
         }
-        Some((found, becomes?))
+        Some((found, becomes))
+    }
+
+    /// Whether, as far as rules know, the text may also be cut between letters beyond ASCII that it
+    /// [keeps](Self::keeps_letter) and `blank`; provided that [`Self::joints`] are known.
+    #[must_use]
+    pub fn joins_wide(&self, mut blank: char) -> bool {
+        self.steps.iter().all(|step| {
+            let joins = match step {
+                Step::Charsmap(map) => !map.crosses_wide(),
+                Step::SentencePiece(rules) => rules.joins_wide(),
+                Step::Replace { pattern, .. } => pattern.needle().is_some_and(|needle| {
+                    needle.is_ascii() && !needle.iter().skip(1).any(|&c| char::from(c) == blank)
+                }),
+                _ => true,
+            };
+            joins && step.blank_at_joint(blank).map(|next| blank = next).is_some()
+        })
+    }
+
+    /// Whether a letter beyond ASCII stays one, and what follows it from `blank` on is normalized
+    /// apart from it, wherever the letter stands.
+    #[must_use]
+    pub fn keeps_letter(&self, letter: char, blank: char) -> bool {
+        let clusters = |step: &Step| matches!(step, Step::Charsmap(map) if map.takes_clusters());
+        // A mark may be gone with what it stands on.
+        if !letter.is_alphabetic() || (is_mark(letter) && self.steps.iter().any(clusters)) {
+            return false;
+        }
+        let normalized = |text: &str| self.apply_between(text, INSIDE).map(Cow::into_owned);
+        let behind = format!("{blank}a");
+        let (Ok(alone), Ok(rest), Ok(both)) = (
+            normalized(letter.encode_utf8(&mut [0; 4])),
+            normalized(&behind),
+            normalized(&format!("{letter}{behind}")),
+        ) else {
+            return false;
+        };
+        alone.ends_with(|last: char| last.is_alphabetic()) && both == alone + &rest
     }
 
     /// Normalizes `text`, keeping track of where everything came from, and tells the name of
@@ -321,17 +327,27 @@ impl Step {
         }
     }
 
-    /// Whether the step does the same to the parts of a text that is cut at seams.
-    fn keeps_seams(&self) -> bool {
-        match self {
-            Step::Charsmap(map) => !map.crosses_seams(),
-            Step::Replace { pattern, .. } => {
-                let before: Vec<char> = letters().collect();
-                pattern.keeps_seams(&before, ' ') && pattern.keeps_seams(&before, '\u{2581}')
+    /// What `blank` becomes behind graphic ASCII characters, whatever comes behind it, if the step
+    /// does the same to the parts of a text that is cut between the two.
+    fn blank_at_joint(&self, blank: char) -> Option<char> {
+        let apart = match self {
+            Step::Charsmap(map) => map.keeps_joints(),
+            Step::SentencePiece(rules) => rules.keeps_joints(blank),
+            Step::Replace { pattern, content } => {
+                let before: Vec<char> = inks().collect();
+                // What ends in a graphic character must go on to, and blanks may be what they like.
+                let ends_in_ink = content
+                    .ends_with(|last: char| last.is_alphanumeric() || last.is_ascii_graphic());
+                // What starts at the blank must start with the same, whatever is taken with it.
+                let first = content.chars().next();
+                pattern.keeps_seams(&before, blank)
+                    && (ends_in_ink || pattern.is_of_blanks())
+                    && (pattern.skips(blank)
+                        || first == Some(blank)
+                        || (first.is_some() && pattern.surely_begins(blank)))
             }
-            Step::SentencePiece(rules) => rules.keeps_seams(),
-            // No form composes a letter and a blank. The others look at single characters, or at the
-            // ends of a text.
+            // No form composes a graphic character and a blank. The others look at single characters,
+            // or at the ends of a text.
             Step::Form(_)
             | Step::Lowercase
             | Step::LlamaCppLowercase
@@ -343,25 +359,18 @@ impl Step {
             | Step::DropNonspacingMarks
             | Step::Nmt => true,
             Step::ByteLevel | Step::LlamaCppWords(_) | Step::LlamaCppBlanks(_) => false,
-        }
-    }
-
-    /// Whether the step does the same to the parts of a text that is cut between a graphic ASCII
-    /// character and `blank`.
-    fn keeps_joints(&self, blank: char) -> bool {
-        match self {
-            Step::Charsmap(map) => !map.crosses_joints(),
-            Step::Replace { pattern, content } => {
-                let before: Vec<char> = inks().collect();
-                // What is replaced by nothing, or by a blank, must be blanks.
-                let ends_in_ink =
-                    content.ends_with(|c: char| c.is_alphanumeric() || inks().any(|ink| ink == c));
-                (ends_in_ink || pattern.is_of_blanks())
-                    && [blank, ' ', '\u{2581}'].iter().all(|&c| pattern.keeps_seams(&before, c))
-            }
-            Step::SentencePiece(rules) => rules.keeps_joints(),
-            _ => self.keeps_seams(),
-        }
+        };
+        let between = |ink: char| {
+            let text = format!("{ink}{blank}{ink}");
+            let mut edits = Edits::bounded(text.len());
+            self.run(&text, text.len(), INSIDE, &mut edits).ok()?;
+            let changed = edits.apply(&text);
+            let mut chars = changed.chars();
+            let found = (chars.next()?, chars.next()?, chars.next()?);
+            chars.next().is_none().then_some(found.1)
+        };
+        let becomes = inks().filter(|_| apart).find_map(between)?;
+        matches!(becomes, ' ' | '\n' | '\u{2581}').then_some(becomes)
     }
 
     /// What the step changes in a text that came from one of `original` bytes.

@@ -45,19 +45,15 @@ impl SentencePiece {
         })
     }
 
-    /// Whether no rule looks across a seam.
-    pub(super) fn keeps_seams(&self) -> bool {
-        self.stretches.keep_seams()
-    }
-
-    /// Whether no rule looks across a joint: a blank or a newline behind a graphic ASCII character.
-    pub(super) fn keeps_joints(&self) -> bool {
-        self.stretches.keep_joints()
+    /// Whether no rule looks across a joint: a blank or a newline behind a graphic ASCII character; and
+    /// `blank` there becomes the same, whatever comes behind it.
+    pub(super) fn keeps_joints(&self, blank: char) -> bool {
+        self.stretches.keep_joints(blank)
     }
 
     /// Whether no rule looks across a blank or a newline behind a letter beyond ASCII.
-    pub(super) fn may_join_wide(&self) -> bool {
-        self.stretches.may_join_wide()
+    pub(super) fn joins_wide(&self) -> bool {
+        self.stretches.join_wide()
     }
 
     pub(super) fn edits(&self, text: &str, ends: Ends, edits: &mut Edits) {

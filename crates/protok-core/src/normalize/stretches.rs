@@ -5,7 +5,7 @@
 use super::Charsmap;
 use crate::error::{Error, Result};
 use crate::spec::Semantics;
-use crate::text::seam::{crosses, crosses_joint};
+use crate::text::seam::crosses_joint;
 use crate::vocab::SeededMap;
 
 /// Longer user-defined pieces are refused: at each place of a text so far is read ahead.
@@ -18,10 +18,10 @@ pub(super) struct Stretches {
     protected: Option<Pieces>,
     /// The start of a piece stays as it is, too: llama.cpp does not ask whether a piece ends.
     starts: bool,
-    /// Whether a piece reaches over a seam.
-    cross: bool,
     /// Whether a piece reaches over a joint.
-    cross_joints: bool,
+    cross: bool,
+    /// Whether a piece starts with a newline and goes on.
+    newlines: bool,
 }
 
 /// The pieces, as steps from node to node: built in time linear in their bytes, whatever they are.
@@ -90,24 +90,23 @@ impl Stretches {
                 .value(piece.clone())
                 .hint("llama.cpp would cut through characters of other texts."));
         }
-        let cross = protected.iter().any(|piece| crosses(piece.as_bytes()));
-        let cross_joints = protected.iter().any(|piece| crosses_joint(piece.as_bytes()));
+        let cross = protected.iter().any(|piece| crosses_joint(piece.as_bytes()));
+        let newlines = protected.iter().any(|piece| piece.starts_with('\n') && piece.len() > 1);
         let protected = (!protected.is_empty()).then(|| Pieces::new(protected));
-        Ok(Self { charsmap, protected, starts, cross, cross_joints })
+        Ok(Self { charsmap, protected, starts, cross, newlines })
     }
 
-    /// Whether neither looks across a [seam](crate::text::seam).
-    pub(super) fn keep_seams(&self) -> bool {
-        !self.cross && !self.charsmap.as_ref().is_some_and(Charsmap::crosses_seams)
-    }
-
-    /// Whether neither looks across a blank or a newline behind a graphic ASCII character.
-    pub(super) fn keep_joints(&self) -> bool {
-        !self.cross_joints && !self.charsmap.as_ref().is_some_and(Charsmap::crosses_joints)
+    /// Whether neither looks across a blank or a newline behind a graphic ASCII character, and what
+    /// `blank` becomes there does not depend on what is behind it.
+    pub(super) fn keep_joints(&self, blank: char) -> bool {
+        let mapped = self.charsmap.as_ref().is_none_or(Charsmap::keeps_joints);
+        // A piece that starts with one stays as it is; one by itself may not.
+        let alike = blank != '\n' || !self.newlines || self.next("\n").1 == "\n";
+        mapped && !self.cross && alike
     }
 
     /// Whether neither looks across a blank or a newline behind a letter beyond ASCII.
-    pub(super) fn may_join_wide(&self) -> bool {
+    pub(super) fn join_wide(&self) -> bool {
         self.protected.is_none() && !self.charsmap.as_ref().is_some_and(Charsmap::crosses_wide)
     }
 

@@ -131,16 +131,21 @@ impl ClassDfa {
 
     /// Whether nothing but white space matches: whatever else is read ends a match or the search.
     pub(super) fn is_of_blanks(&self) -> bool {
-        let mut blank = vec![false; self.stride];
-        for c in (0..=0x3000).filter_map(char::from_u32).filter(|c| c.is_whitespace()) {
-            blank[self.class_of(c)] = true;
+        let mut other = vec![false; self.stride];
+        // The last white space is U+3000.
+        for c in (0..0x3100).filter_map(char::from_u32).filter(|c| !c.is_whitespace()) {
+            other[self.class_of(c)] = true;
         }
-        let others = || ('!'..='~').chain(['é', '一', '\u{2581}']).map(|c| self.class_of(c));
-        others().all(|class| !blank[class])
-            && (self.start..self.transitions.len()).step_by(self.stride).all(|state| {
-                let classes = (0..self.end).filter(|&class| !blank[class]);
-                classes.into_iter().all(|class| self.step(state, class).is_stop())
-            })
+        for &block in self.block_of.iter().skip(0x3100 / BLOCK) {
+            let start = usize::from(block) * BLOCK;
+            self.blocks[start..start + BLOCK]
+                .iter()
+                .for_each(|&class| other[usize::from(class)] = true);
+        }
+        (self.start..self.transitions.len()).step_by(self.stride).all(|state| {
+            let mut others = (0..self.end).filter(|&class| other[class]);
+            others.all(|class| self.step(state, class).is_stop())
+        })
     }
 
     /// Whether a match begins at a character, whatever comes behind it.

@@ -172,7 +172,10 @@ impl Matcher {
     pub fn skips(&self, c: char) -> bool {
         match &self.engine {
             Engine::Dfa(dfa) => !dfa.begins(dfa.class_of(c)),
-            Engine::Literal(_) | Engine::Memo(_) | Engine::Backtracking(_) => false,
+            Engine::Literal(finder) => {
+                !finder.needle().starts_with(c.encode_utf8(&mut [0; 4]).as_bytes())
+            }
+            Engine::Memo(_) | Engine::Backtracking(_) => false,
         }
     }
 
@@ -181,7 +184,8 @@ impl Matcher {
     pub fn surely_begins(&self, c: char) -> bool {
         match &self.engine {
             Engine::Dfa(dfa) => dfa.surely_begins(c),
-            Engine::Literal(_) | Engine::Memo(_) | Engine::Backtracking(_) => false,
+            Engine::Literal(finder) => finder.needle() == c.encode_utf8(&mut [0; 4]).as_bytes(),
+            Engine::Memo(_) | Engine::Backtracking(_) => false,
         }
     }
 

@@ -13,6 +13,7 @@ use crate::vocab::Vocab;
 use super::Pipeline;
 use super::choice::Sink;
 use super::encode::EncodeOptions;
+use super::input::Stretch;
 
 /// What becomes of bytes that are not UTF-8.
 #[derive(Debug)]
@@ -66,7 +67,8 @@ impl Pipeline {
                     Ok(text) => {
                         let ends =
                             Ends { start: start == 0, end: start + text.len() == bytes.len() };
-                        self.encode_raw(text, start, ends, &options.special, &mut sink, out)
+                        let stretch = Stretch { text, start, ends };
+                        self.encode_raw(stretch, &options.special, &mut sink, out)
                     }
                     Err(piece) => match (&self.stray, &mut sink) {
                         (Stray::Tokens(tokens), _) => {

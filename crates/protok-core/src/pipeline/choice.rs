@@ -10,11 +10,11 @@ use crate::error::{Error, Result};
 use crate::model::sample::{Alternatives, Sampler};
 use crate::model::unigram::MOST_WAYS;
 use crate::model::{Model, Scratch, Symbol};
-use crate::normalize::Ends;
 use crate::vocab::Vocab;
 
 use super::Pipeline;
 use super::encode::EncodeOptions;
+use super::input::Stretch;
 
 /// What a random choice takes where nobody says: Kudo's alpha, and Provilkov's dropout.
 const DEFAULT_STRENGTH: f64 = 0.1;
@@ -211,7 +211,7 @@ impl Pipeline {
         let mut ways = Ways::new(count);
         // Refuses a model that ranks nothing even where there is nothing to cut.
         self.model_for(policy).nbest(&[], 1)?;
-        self.encode_raw(text, 0, Ends::BOTH, policy, &mut Sink::Ranked(&mut ways), ids)?;
+        self.encode_raw(Stretch::whole(text), policy, &mut Sink::Ranked(&mut ways), ids)?;
         Ok(ways)
     }
 }

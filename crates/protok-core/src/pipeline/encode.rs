@@ -6,7 +6,6 @@ use crate::added_tokens::{Phase, SpecialPolicy};
 use crate::encoding::{Encoding, Part, Source};
 use crate::error::{Error, Result};
 use crate::model::{Engine, Scratch, with_engine};
-use crate::normalize;
 use crate::pattern::{Matcher, Tiles};
 use crate::postprocess::Item;
 use crate::pretokenize::Beginning;
@@ -14,7 +13,7 @@ use crate::text::alignment::Alignment;
 
 use super::Pipeline;
 use super::choice::{Choice, Sink};
-use super::input::{Input, Text, in_pair};
+use super::input::{Input, Stretch, Text, in_pair};
 use super::truncate::{Truncation, Window};
 
 /// How to encode.
@@ -56,73 +55,65 @@ impl Pipeline {
         self.encode_any(&Text::Whole(text), options, out)
     }
 
-    /// Encodes a text that starts at byte `start` of the caller's, and has these ends.
+    /// Encodes a stretch in which added tokens are still to be found.
     pub(super) fn encode_raw(
         &self,
-        text: &str,
-        start: usize,
-        ends: normalize::Ends,
+        stretch: Stretch<'_>,
         policy: &SpecialPolicy,
         sink: &mut Sink<'_>,
         out: &mut Vec<u32>,
     ) -> Result<()> {
         self.added
-            .split(text, Phase::Raw, policy, |section| match section.token {
+            .split(stretch.text, Phase::Raw, policy, |section| match section.token {
                 Some(id) => {
                     out.push(id);
                     Ok(())
                 }
                 None => {
-                    let part = &text[section.start..section.end];
-                    let ends = ends.of_part(section.start, section.end, text.len());
-                    self.encode_section(part, start + section.start, ends, policy, sink, out)
+                    let part = stretch.section(section.start, section.end);
+                    self.encode_section(part, policy, sink, out)
                 }
             })
-            .map_err(|error| shift(error, start))
+            .map_err(|error| shift(error, stretch.start))
     }
 
-    /// Encodes a section without raw added tokens, which starts at byte `start` of the caller's
-    /// text.
+    /// Encodes a section without raw added tokens.
     fn encode_section(
         &self,
-        text: &str,
-        start: usize,
-        ends: normalize::Ends,
+        stretch: Stretch<'_>,
         policy: &SpecialPolicy,
         sink: &mut Sink<'_>,
         out: &mut Vec<u32>,
     ) -> Result<()> {
-        let joints = self.joints(text.len(), policy);
-        if let (Some(joints), Sink::Cached(scratch)) = (joints, &mut *sink) {
-            if !self.normalizer.is_identity() {
-                return self.encode_by_parts(text, start, ends, policy, (joints, scratch), out);
-            }
-            return self.added.split(text, Phase::Normalized, policy, |section| {
-                let Some(id) = section.token else {
-                    let part = &text[section.start..section.end];
-                    let start = start + section.start;
-                    let ends = ends.of_part(section.start, section.end, text.len());
-                    return self.encode_by_parts(part, start, ends, policy, (joints, scratch), out);
-                };
+        let joints = self.joints(stretch.text.len(), policy);
+        let (Some(joints), Sink::Cached(scratch)) = (joints, &mut *sink) else {
+            return self.encode_normalized(stretch, policy, sink, out);
+        };
+        if !self.normalizer.is_identity() {
+            return self.encode_parts_of(stretch, policy, (joints, scratch), out);
+        }
+        self.added.split(stretch.text, Phase::Normalized, policy, |section| match section.token {
+            Some(id) => {
                 out.push(id);
                 Ok(())
-            });
-        }
-        self.encode_normalized(text, start, ends, policy, sink, out)
+            }
+            None => {
+                let part = stretch.section(section.start, section.end);
+                self.encode_parts_of(part, policy, (joints, scratch), out)
+            }
+        })
     }
 
     /// Normalizes a section, or a part of one, and encodes it with the added tokens that are found
     /// then.
-    fn encode_normalized(
+    pub(super) fn encode_normalized(
         &self,
-        text: &str,
-        start: usize,
-        ends: normalize::Ends,
+        stretch: Stretch<'_>,
         policy: &SpecialPolicy,
         sink: &mut Sink<'_>,
         out: &mut Vec<u32>,
     ) -> Result<()> {
-        let (normalized, alignment) = self.normalize_section(text, start, ends)?;
+        let (normalized, alignment) = self.normalize(stretch)?;
         self.added.split(&normalized, Phase::Normalized, policy, |section| match section.token {
             Some(id) => {
                 out.push(id);
@@ -133,39 +124,30 @@ impl Pipeline {
                 let head = alignment
                     .as_ref()
                     .map_or(0, |alignment| alignment.head(&normalized, range.clone()));
-                let beginning = Beginning { head, goes_on: !ends.start && range.start == 0 };
+                let goes_on = !stretch.ends.start && range.start == 0;
+                let beginning = Beginning { head, goes_on };
                 self.encode_pieces(&normalized[range], beginning, policy, sink, out)
             }
         })
     }
 
-    /// Encodes a part of a section, or all of it. Where the text is not normalized, no added token
-    /// is in it any more.
-    pub(super) fn encode_part_of(
+    /// Encodes a stretch that nothing is normalized in and no added token is in any more.
+    pub(super) fn encode_plain(
         &self,
-        text: &str,
-        start: usize,
-        ends: normalize::Ends,
+        stretch: Stretch<'_>,
         policy: &SpecialPolicy,
-        scratch: &mut Scratch,
+        sink: &mut Sink<'_>,
         out: &mut Vec<u32>,
     ) -> Result<()> {
-        let mut sink = Sink::Cached(scratch);
-        if !self.normalizer.is_identity() {
-            return self.encode_normalized(text, start, ends, policy, &mut sink, out);
-        }
-        let (text, alignment) = self.normalize_section(text, start, ends)?;
+        let (text, alignment) = self.normalize(stretch)?;
         let head = alignment.map_or(0, |alignment| alignment.head(&text, 0..text.len()));
-        self.encode_pieces(&text, Beginning { head, goes_on: !ends.start }, policy, &mut sink, out)
+        let beginning = Beginning { head, goes_on: !stretch.ends.start };
+        self.encode_pieces(&text, beginning, policy, sink, out)
     }
 
-    /// A section normalized, and where it came from if the pre-tokenizer asks for that.
-    fn normalize_section<'t>(
-        &self,
-        text: &'t str,
-        start: usize,
-        ends: normalize::Ends,
-    ) -> Result<(Cow<'t, str>, Option<Alignment>)> {
+    /// A stretch normalized, and where it came from if the pre-tokenizer asks for that.
+    fn normalize<'t>(&self, stretch: Stretch<'t>) -> Result<(Cow<'t, str>, Option<Alignment>)> {
+        let Stretch { text, start, ends } = stretch;
         // Few pre-tokenizers care what the start of the text became.
         if start == 0 && self.pre_tokenizer.asks_for_head() {
             let (normalized, alignment) = self.normalizer.apply_with_alignment(text, ends)?;

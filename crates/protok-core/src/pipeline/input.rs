@@ -19,6 +19,37 @@ pub enum Text<'a> {
     Words(Vec<&'a str>),
 }
 
+/// A stretch of the caller's text that is encoded.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stretch<'t> {
+    pub(super) text: &'t str,
+    /// The byte of the caller's text that it starts at.
+    pub(super) start: usize,
+    pub(super) ends: Ends,
+}
+
+impl<'t> Stretch<'t> {
+    /// A text.
+    pub(super) fn whole(text: &'t str) -> Self {
+        Self { text, start: 0, ends: Ends::BOTH }
+    }
+
+    /// A section of it, where every cut is an end of a text.
+    pub(super) fn section(self, start: usize, end: usize) -> Self {
+        let ends = self.ends.of_part(start, end, self.text.len());
+        Self { text: &self.text[start..end], start: self.start + start, ends }
+    }
+
+    /// A part of it, where no cut is one.
+    pub(super) fn part(self, start: usize, end: usize) -> Self {
+        let ends = Ends {
+            start: self.ends.start && start == 0,
+            end: self.ends.end && end == self.text.len(),
+        };
+        Self { text: &self.text[start..end], start: self.start + start, ends }
+    }
+}
+
 /// One input of a batch: one text or two.
 pub type Input<'a> = (Text<'a>, Option<Text<'a>>);
 
@@ -88,7 +119,7 @@ impl Pipeline {
             }
             Text::Whole(text) => {
                 let mut sink = self.sink(Some(text), options, scratch)?;
-                self.encode_raw(text, 0, Ends::BOTH, &options.special, &mut sink, out)
+                self.encode_raw(Stretch::whole(text), &options.special, &mut sink, out)
             }
             Text::Words(words) => {
                 let mut sink = self.sink(None, options, scratch)?;
@@ -106,7 +137,7 @@ impl Pipeline {
         out: &mut Vec<u32>,
     ) -> Result<()> {
         for (index, word) in words.iter().enumerate() {
-            self.encode_raw(word, 0, Ends::BOTH, &options.special, sink, out)
+            self.encode_raw(Stretch::whole(word), &options.special, sink, out)
                 .map_err(|error| in_word(error, index))?;
         }
         Ok(())

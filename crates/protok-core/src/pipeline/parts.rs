@@ -13,21 +13,20 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use crate::added_tokens::{Phase, SpecialPolicy};
 use crate::error::Result;
 use crate::model::{self, Scratch};
-use crate::normalize;
 use crate::pattern::Ends;
 use crate::pretokenize::AtSeams;
 use crate::text::blocks::{BLOCK, Masks};
 use crate::text::seam::inks;
 
 use super::Pipeline;
+use super::choice::Sink;
+use super::input::Stretch;
 
 /// What may start a part.
 const STARTS: [char; 2] = [' ', '\n'];
 
 /// Shorter texts do not ask where they could be cut for the first time.
 const WORTH_ASKING: usize = 1024;
-
-const INSIDE: normalize::Ends = normalize::Ends { start: false, end: false };
 
 /// Between which bytes a text may be cut.
 #[derive(Debug)]
@@ -75,7 +74,7 @@ impl Pipeline {
                 };
             }
             joints.wide[kind] = joints.after[kind][usize::from(b'a')]
-                && self.normalizer.may_join_wide(start)
+                && self.normalizer.joins_wide(start)
                 && self.pre_tokenizer.takes_letters_alike(blank)
                 && of_model.is_none_or(|(_, safe)| safe.wide);
         }
@@ -92,30 +91,11 @@ impl Pipeline {
         if known == 0 {
             known = ASKED;
             for (kind, start) in STARTS.iter().enumerate().filter(|&(kind, _)| joints.wide[kind]) {
-                known |= u8::from(self.keeps_letter(letter, *start)) << kind;
+                known |= u8::from(self.normalizer.keeps_letter(letter, *start)) << kind;
             }
             memory.store(known, Ordering::Relaxed);
         }
         known >> kind & 1 == 1
-    }
-
-    /// Whether a letter stays one when it is normalized, and what follows does so apart from it.
-    #[cold]
-    fn keeps_letter(&self, letter: char, start: char) -> bool {
-        let normalized = |text: &str| {
-            self.normalizer.apply_between(text, INSIDE).map(std::borrow::Cow::into_owned)
-        };
-        let behind = format!("{start}a");
-        let (Ok(alone), Ok(rest), Ok(both)) = (
-            normalized(letter.encode_utf8(&mut [0; 4])),
-            normalized(&behind),
-            normalized(&format!("{letter}{behind}")),
-        ) else {
-            return false;
-        };
-        let ends_in_letter =
-            alone.chars().next_back().is_some_and(|last| last.is_alphabetic() && last != '\u{345}');
-        letter.is_alphabetic() && ends_in_letter && both == alone + &rest
     }
 
     /// Appends the places where a text may be cut from `at` on, while there is room, and returns
@@ -197,12 +177,10 @@ impl Pipeline {
         count
     }
 
-    /// Encodes a section without added tokens, which starts at byte `start` of the caller's text.
-    pub(super) fn encode_by_parts(
+    /// Encodes a section part by part.
+    pub(super) fn encode_parts_of(
         &self,
-        text: &str,
-        start: usize,
-        of_text: normalize::Ends,
+        section: Stretch<'_>,
         policy: &SpecialPolicy,
         (joints, scratch): (&Joints, &mut Scratch),
         out: &mut Vec<u32>,
@@ -215,6 +193,15 @@ impl Pipeline {
             _ => 3,
         };
         let (mut cache, mut ends) = (scratch.lend_parts(under), scratch.lend_ends());
+        let mut sink = Sink::Cached(scratch);
+        let mut encode = |from: usize, to: usize, out: &mut Vec<u32>| {
+            let part = section.part(from, to);
+            match self.normalizer.is_identity() {
+                true => self.encode_plain(part, policy, &mut sink, out),
+                false => self.encode_normalized(part, policy, &mut sink, out),
+            }
+        };
+        let text = section.text;
         let result = (|| {
             let (mut done, mut found) = (0, 0);
             while found < text.len() {
@@ -228,23 +215,23 @@ impl Pipeline {
                     && joints.ends_differ
                     && let Some((&first, others)) = places.split_first()
                 {
-                    let ends = normalize::Ends { start: of_text.start, end: false };
-                    self.encode_part_of(&text[..first], start, ends, policy, scratch, out)?;
+                    encode(0, first, out)?;
                     (done, places) = (first, others);
                 }
                 let Some(&last) = places.last() else { continue };
-                let bytes = text.as_bytes();
-                model::cache::encode_run(bytes, done, places, &mut cache, out, |from, to, out| {
-                    self.encode_part_of(&text[from..to], start + from, INSIDE, policy, scratch, out)
-                })?;
+                model::cache::encode_run(
+                    text.as_bytes(),
+                    done,
+                    places,
+                    &mut cache,
+                    out,
+                    &mut encode,
+                )?;
                 done = last;
             }
-            if done == text.len() {
-                return Ok(());
-            }
-            let ends = normalize::Ends { start: of_text.start && done == 0, end: of_text.end };
-            self.encode_part_of(&text[done..], start + done, ends, policy, scratch, out)
+            if done < text.len() { encode(done, text.len(), out) } else { Ok(()) }
         })();
+        let Sink::Cached(scratch) = sink else { return result };
         scratch.take_parts(cache);
         scratch.take_ends(ends);
         result

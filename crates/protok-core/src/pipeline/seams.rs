@@ -10,13 +10,13 @@ use std::ops::Range;
 use crate::encoding::Encoding;
 use crate::error::Result;
 use crate::model;
-use crate::normalize::Ends;
 use crate::pretokenize::AtSeams;
 use crate::text::seam;
 
 use super::Pipeline;
 use super::choice::Choice;
 use super::encode::EncodeOptions;
+use super::input::Stretch;
 
 /// How a text is encoded part by part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,11 +97,10 @@ impl Pipeline {
             start => start,
         };
         let encode = |range: Range<usize>, out: &mut Vec<u32>| {
-            let ends = Ends { start: range.start == 0, end: range.end == text.len() };
+            let part = Stretch::whole(text).part(range.start, range.end);
             self.with_scratch(&options.special, |scratch| {
-                let part = &text[range.clone()];
-                let mut sink = self.sink(Some(part), options, scratch)?;
-                self.encode_raw(part, range.start, ends, &options.special, &mut sink, out)
+                let mut sink = self.sink(Some(part.text), options, scratch)?;
+                self.encode_raw(part, &options.special, &mut sink, out)
             })
         };
         let first = out.len();

@@ -98,6 +98,17 @@ impl Cut {
         }
     }
 
+    /// Whether it drops `blank` where it cuts before it.
+    pub(super) fn drops(&self, blank: char) -> bool {
+        match self {
+            Self::WhiteSpace | Self::Words | Self::Bert => blank.is_whitespace(),
+            Self::Delimiter(at) => *at == blank,
+            Self::Pattern(splitter) => splitter.drops(),
+            Self::Punctuation(behavior) => *behavior == SplitBehavior::Removed,
+            Self::Scripts | Self::FixedLength(_) => false,
+        }
+    }
+
     /// Whether it counts from the start of a text, or drops what is there.
     pub(super) fn counts(&self) -> bool {
         matches!(self, Self::FixedLength(_) | Self::Scripts)

@@ -200,9 +200,8 @@ impl PreTokenizer {
     /// something in front within a text.
     #[must_use]
     pub fn at_joint(&self, before: char, blank: char) -> Option<(AtSeams, char)> {
-        let (at, seen, marks) = self.at_cut(&[before], blank, true);
-        // What begins with a blank gets nothing.
-        (!marks || matches!(blank, ' ' | '\u{2581}')).then_some((at, seen))
+        let (at, seen, marked) = self.at_cut(&[before], blank, true);
+        (!marked).then_some((at, seen))
     }
 
     /// Whether pieces depend on where in a text they are.
@@ -230,36 +229,41 @@ impl PreTokenizer {
             })
     }
 
-    /// What the last step does that a cut reaches, the blank then, and whether a step on the way
-    /// puts something in front of pieces.
+    /// What the last step does that a cut reaches, the blank then, and whether some step puts a mark
+    /// in front of a piece that starts with the blank.
     fn at_cut(&self, before: &[char], mut blank: char, anything: bool) -> (AtSeams, char, bool) {
-        let mut marks = false;
-        let at_bytes = |bytes: &ByteLevel, blank: char, marks: &mut bool| {
-            *marks |= bytes.add_prefix_space;
+        let (mut at, mut marked) = (AtSeams::GoesOn, false);
+        let at_bytes = |bytes: &ByteLevel, blank: char, marked: &mut bool| {
+            *marked |= bytes.add_prefix_space && blank != ' ';
             let cut = bytes.cut.as_ref();
             cut.map_or(AtSeams::GoesOn, |cut| cut.at_seams(before, blank, anything))
         };
         for step in &self.steps {
-            let at = match step {
+            let here = match step {
                 Step::Cut(cut) => cut.at_seams(before, blank, anything),
                 Step::Mark(mark) => {
-                    marks = true;
                     blank = if blank == ' ' { mark.mark() } else { blank };
-                    let cuts = mark.splits() && blank == mark.mark();
-                    if cuts { AtSeams::Cuts } else { AtSeams::GoesOn }
+                    let at_mark = blank == mark.mark();
+                    marked |= !at_mark;
+                    if at_mark && mark.splits() { AtSeams::Cuts } else { AtSeams::GoesOn }
                 }
                 Step::Spell(bytes) => {
-                    let at = at_bytes(bytes, blank, &mut marks);
+                    let at = at_bytes(bytes, blank, &mut marked);
                     blank = if blank == ' ' { '\u{120}' } else { blank };
                     at
                 }
             };
-            if at != AtSeams::GoesOn {
-                return (at, blank, marks);
+            at = if at == AtSeams::GoesOn { here } else { at };
+            let dropped = matches!(step, Step::Cut(cut) if cut.drops(blank));
+            if at == AtSeams::Unknown || (here == AtSeams::Cuts && dropped) {
+                return (at, blank, marked);
             }
         }
-        let at = self.bytes.as_ref().map_or(AtSeams::GoesOn, |b| at_bytes(b, blank, &mut marks));
-        (at, blank, marks)
+        if let Some(bytes) = &self.bytes {
+            let here = at_bytes(bytes, blank, &mut marked);
+            at = if at == AtSeams::GoesOn { here } else { at };
+        }
+        (at, blank, marked)
     }
 
     /// The engine of each pattern, in order.

@@ -69,6 +69,11 @@ impl Splitter {
         }
     }
 
+    /// Whether it drops what it cuts out.
+    pub(super) fn drops(&self) -> bool {
+        self.behavior == SplitBehavior::Removed
+    }
+
     /// What it does at a seam whose blank is `blank`, with one of `before` in front. A letter stands
     /// behind it; `anything` may.
     pub(super) fn at_seams(&self, before: &[char], blank: char, anything: bool) -> AtSeams {
@@ -87,9 +92,11 @@ impl Splitter {
             SplitBehavior::MergedWithNext => !self.invert,
             _ => false,
         };
+        let drops = self.invert && self.behavior == SplitBehavior::Removed;
         match () {
             () if !matcher.keeps_seams(before, blank) => AtSeams::Unknown,
-            () if self.invert && ends && matcher.skips(blank) => AtSeams::Cuts,
+            // No match takes it, and what is not matched is dropped.
+            () if drops && matcher.skips(blank) => AtSeams::Cuts,
             () if ends && matcher.surely_begins(blank) => AtSeams::Cuts,
             () if ends && !anything && matcher.begins_at_seams(blank) => AtSeams::Cuts,
             () => AtSeams::GoesOn,

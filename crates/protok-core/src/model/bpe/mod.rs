@@ -129,23 +129,10 @@ impl Bpe {
         scratch: &mut Scratch,
         out: &mut Vec<u32>,
     ) -> Result<()> {
-        match self.whole_id(piece, vocab) {
-            Some(id) => {
-                out.push(id);
-                Ok(())
-            }
-            None => self.encode_merged(piece, vocab, scratch, out),
+        if let Some(id) = self.whole_id(piece, vocab) {
+            out.push(id);
+            return Ok(());
         }
-    }
-
-    /// Appends the tokens of a piece that is not taken whole.
-    fn encode_merged(
-        &self,
-        piece: &[u8],
-        vocab: &Vocab,
-        scratch: &mut Scratch,
-        out: &mut Vec<u32>,
-    ) -> Result<()> {
         scratch.symbols.clear();
         if !self.symbols.known(piece, &mut scratch.symbols) {
             scratch.spans.clear();
