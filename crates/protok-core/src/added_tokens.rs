@@ -12,14 +12,14 @@
 //! The search is linear in the text: an Aho-Corasick automaton, or for thousands of tokens, for
 //! which that is slow to build, a sorted list.
 
+mod by_id;
 mod dictionary;
 mod longest_first;
+mod search;
 mod trust;
 
-use std::borrow::Cow;
 use std::sync::OnceLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -29,16 +29,13 @@ use crate::text::seam::{crosses_with, starts_blank};
 use crate::text::unicode::is_word;
 use crate::vocab::MAX_ID;
 
-use dictionary::{Dictionary, LONGEST};
+use by_id::ById;
 use longest_first::LongestFirst;
-use trust::Shorter;
+use search::{Pattern, Search, Searches};
 pub use trust::Trust;
 
 /// Longer tokens are refused: where one begins to match, so far is read ahead.
 const MAX_BYTES: usize = 1024;
-
-/// Tokens of more bytes than this in all take the smaller of the two automata.
-const SMALL: usize = 1 << 15;
 
 /// What to do where a text spells a control token.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -87,7 +84,7 @@ pub enum Phase {
 #[derive(Debug)]
 pub struct AddedTokens {
     tokens: Vec<AddedToken>,
-    by_id: FxHashMap<u32, usize>,
+    by_id: ById,
     /// The id of each content, once somebody asked.
     by_content: OnceLock<FxHashMap<String, u32>>,
     control: FxHashSet<u32>,
@@ -95,35 +92,6 @@ pub struct AddedTokens {
     normalized_forms: FxHashMap<u32, String>,
     raw: Searches,
     normalized: Searches,
-}
-
-/// The search over all tokens of a phase, and over those that are not control tokens.
-#[derive(Debug, Default)]
-struct Searches {
-    all: Option<Search>,
-    /// Present only where it differs from `all`.
-    ordinary: Option<Search>,
-    has_control: bool,
-}
-
-#[derive(Debug)]
-struct Search {
-    engine: Engine,
-    /// The token of each pattern, as an index into `tokens`.
-    tokens: Vec<usize>,
-    /// In its place under llama.cpp's rules.
-    longest_first: Option<LongestFirst>,
-    /// Computed where a control token is refused for the first time.
-    shorter: OnceLock<Shorter>,
-}
-
-/// From so many tokens on a sorted list is searched.
-const MANY: usize = 2_000;
-
-#[derive(Debug)]
-enum Engine {
-    Automaton(AhoCorasick),
-    Dictionary(Dictionary),
 }
 
 impl AddedTokens {
@@ -139,13 +107,12 @@ impl AddedTokens {
         tokens.iter().enumerate().try_for_each(|(place, token)| check_token(token, place))?;
         let tokens: Vec<AddedToken> =
             tokens.iter().filter(|token| !token.content.is_empty()).cloned().collect();
-        let by_id: FxHashMap<u32, usize> =
-            tokens.iter().enumerate().map(|(index, token)| (token.id, index)).collect();
+        let by_id = ById::new(tokens.iter().map(|token| token.id));
         let mut normalized_forms = FxHashMap::default();
         let (mut raw, mut normalized): (Vec<Pattern<'_>>, Vec<Pattern<'_>>) = Default::default();
         for (index, token) in tokens.iter().enumerate() {
             // Of two entries with one id the later one counts.
-            if by_id[&token.id] != index {
+            if by_id.get(token.id) != Some(index) {
                 continue;
             }
             if token.normalized {
@@ -190,7 +157,7 @@ impl AddedTokens {
     /// The added token with an id.
     #[must_use]
     pub fn get(&self, id: u32) -> Option<&AddedToken> {
-        self.by_id.get(&id).map(|&index| &self.tokens[index])
+        self.by_id.get(id).map(|index| &self.tokens[index])
     }
 
     /// The id of a content; of two tokens with one the later counts.
@@ -223,10 +190,11 @@ impl AddedTokens {
     /// What the decoder reads for an added token: its normalized form where it has one.
     #[must_use]
     pub fn decoded_form(&self, id: u32) -> Option<&str> {
-        match self.normalized_forms.get(&id) {
-            Some(form) => Some(form),
-            None => self.get(id).map(|token| token.content.as_str()),
-        }
+        self.get(id).map(|token| self.spelled(token))
+    }
+
+    fn spelled<'a>(&'a self, token: &'a AddedToken) -> &'a str {
+        self.normalized_forms.get(&token.id).unwrap_or(&token.content)
     }
 
     /// Whether what is found in a text is what is found in its parts, where it is cut at
@@ -236,7 +204,7 @@ impl AddedTokens {
         let blank = blank.to_string();
         self.tokens.iter().all(|token| {
             let (spelled, blank) = match token.normalized {
-                true => (self.decoded_form(token.id).unwrap_or_default(), &*blank),
+                true => (self.spelled(token), &*blank),
                 false => (token.content.as_str(), " "),
             };
             let ends_in_letter = spelled.ends_with(|c: char| c.is_ascii_alphabetic());
@@ -253,7 +221,7 @@ impl AddedTokens {
     pub fn keep_joints(&self) -> bool {
         let is_blank = |c: char| c == '\u{2581}' || c.is_whitespace();
         self.tokens.iter().filter(|token| token.normalized).all(|token| {
-            let form = self.decoded_form(token.id).unwrap_or_default();
+            let form = self.spelled(token);
             let pairs = form.chars().zip(form.chars().skip(1));
             let crosses = pairs.into_iter().any(|(c, next)| !is_blank(c) && is_blank(next));
             let looks_behind = token.single_word && form.starts_with(is_blank);
@@ -394,80 +362,6 @@ fn check_token(token: &AddedToken, place: usize) -> Result<()> {
 fn touches_word(text: &str, start: usize, end: usize) -> bool {
     text[..start].chars().next_back().is_some_and(is_word)
         || text[end..].chars().next().is_some_and(is_word)
-}
-
-/// What is searched for, and its place among the tokens.
-type Pattern<'a> = (Cow<'a, str>, usize);
-
-impl Searches {
-    fn build(
-        patterns: &[Pattern<'_>],
-        tokens: &[AddedToken],
-        control: &FxHashSet<u32>,
-    ) -> Result<Self> {
-        let is_control = |index: usize| control.contains(&tokens[index].id);
-        let has_control = patterns.iter().any(|&(_, index)| is_control(index));
-        let ordinary = if has_control {
-            let ordinary = patterns.iter().filter(|&&(_, index)| !is_control(index));
-            Search::build(&ordinary.cloned().collect::<Vec<_>>())?
-        } else {
-            None
-        };
-        Ok(Self { all: Search::build(patterns)?, ordinary, has_control })
-    }
-
-    fn choose(&self, policy: &SpecialPolicy) -> Option<&Search> {
-        if *policy == SpecialPolicy::Text && self.has_control {
-            self.ordinary.as_ref()
-        } else {
-            self.all.as_ref()
-        }
-    }
-}
-
-impl Search {
-    fn build(patterns: &[Pattern<'_>]) -> Result<Option<Self>> {
-        // A token that normalizes to nothing matches nothing.
-        let patterns: Vec<Pattern<'_>> =
-            patterns.iter().filter(|(text, _)| !text.is_empty()).cloned().collect();
-        if patterns.is_empty() {
-            return Ok(None);
-        }
-        let tokens = patterns.iter().map(|&(_, index)| index).collect();
-        if patterns.len() >= MANY
-            && patterns.iter().all(|(text, _)| text.len() <= LONGEST)
-            && let Some(dictionary) = Dictionary::build(&patterns)
-        {
-            let engine = Engine::Dictionary(dictionary);
-            return Ok(Some(Self::new(engine, tokens)));
-        }
-        let bytes: usize = patterns.iter().map(|(text, _)| text.len()).sum();
-        let automaton = AhoCorasick::builder()
-            .match_kind(MatchKind::LeftmostLongest)
-            .kind((bytes > SMALL).then_some(AhoCorasickKind::ContiguousNFA))
-            .build(patterns.iter().map(|(text, _)| text.as_bytes()))
-            .map_err(|error| {
-                Error::artifact("added_tokens", format!("They cannot be searched for: {error}."))
-            })?;
-        Ok(Some(Self::new(Engine::Automaton(automaton), tokens)))
-    }
-
-    fn new(engine: Engine, tokens: Vec<usize>) -> Self {
-        Self { engine, tokens, longest_first: None, shorter: OnceLock::new() }
-    }
-}
-
-impl Engine {
-    /// The first match at or after byte `from`: its pattern, start and end.
-    #[inline]
-    fn find(&self, text: &str, from: usize) -> Option<(usize, usize, usize)> {
-        match self {
-            Self::Automaton(automaton) => automaton
-                .find(Input::new(text).range(from..))
-                .map(|found| (found.pattern().as_usize(), found.start(), found.end())),
-            Self::Dictionary(dictionary) => dictionary.find(text.as_bytes(), from),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -64,6 +64,11 @@ pub(super) fn read(cursor: &Cursor<'_>, notes: &mut Vec<String>) -> Result<Vec<A
         .collect()
 }
 
+/// The first byte of a token and its length, up to 255.
+fn outline(token: &[u8]) -> usize {
+    usize::from(token.first().copied().unwrap_or(0)) << 8 | token.len().min(255)
+}
+
 /// Gives every token the id that the reference gives it; the result is ordered by id.
 ///
 /// Empty tokens are dropped. Of tokens with one spelling the last one's flags count, except that
@@ -75,23 +80,26 @@ pub(crate) fn settle(
 ) -> Vec<AddedToken> {
     // Tokens with one spelling share the place of the first, and so its id.
     let mut places: SeededMap<&[u8], usize> = SeededMap::default();
+    places.reserve(listed.len());
     let firsts: Vec<usize> = listed
         .iter()
         .enumerate()
         .map(|(place, token)| *places.entry(token.content.as_bytes()).or_insert(place))
         .collect();
     let mut ids: Vec<Option<u32>> = vec![None; listed.len()];
-    if !places.is_empty() {
-        for (token, id) in vocab.iter() {
-            if let Some(&place) = places.get(token) {
-                ids[place] = Some(id);
-            }
+    // Few tokens of a vocabulary start and measure as an added token does: only those are looked up.
+    let mut outlines = vec![false; 1 << 16];
+    places.keys().for_each(|token| outlines[outline(token)] = true);
+    for (token, id) in vocab.iter().filter(|(token, _)| outlines[outline(token)]) {
+        if let Some(&place) = places.get(token) {
+            ids[place] = Some(id);
         }
     }
     let mut next = u32::try_from(vocab.len()).unwrap_or(u32::MAX);
     let mut tokens: Vec<AddedToken> = Vec::with_capacity(listed.len());
-    let mut by_id: SeededMap<u32, usize> = SeededMap::default();
-    by_id.reserve(listed.len());
+    // Where the token of an id is, from the first one on that is not above all before it.
+    let mut by_id: Option<SeededMap<u32, usize>> = None;
+    let mut highest = None;
     for (place, mut token) in listed.into_iter().enumerate() {
         let path = || format!("added_tokens[{place}]");
         if token.content.is_empty() {
@@ -111,7 +119,13 @@ pub(crate) fn settle(
             ));
             token.id = id;
         }
-        let at = *by_id.entry(id).or_insert(tokens.len());
+        let at = if by_id.is_none() && highest < Some(id) {
+            tokens.len()
+        } else {
+            let known = || tokens.iter().zip(0..).map(|(token, at)| (token.id, at)).collect();
+            *by_id.get_or_insert_with(known).entry(id).or_insert(tokens.len())
+        };
+        highest = highest.max(Some(id));
         let Some(earlier) = tokens.get_mut(at) else {
             tokens.push(token);
             continue;
