@@ -1,7 +1,7 @@
 """The compiled engine: the contract between ``protok`` and its Rust core."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, Self, TypeAlias, TypedDict, final, overload
+from typing import Any, Literal, Protocol, Self, TypeAlias, TypedDict, final, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +37,10 @@ __all__ = [
 SpecialPolicy: TypeAlias = Literal["raise", "text", "parse"] | Iterable[str]
 Text: TypeAlias = str | bytes
 Words: TypeAlias = Sequence[Text]
+
+class _ArrowColumn(Protocol):
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
+
 Ids: TypeAlias = Sequence[int] | npt.NDArray[np.integer[Any]] | Encoding
 Array: TypeAlias = npt.NDArray[np.uint32]
 Span: TypeAlias = tuple[int, int]
@@ -101,7 +105,7 @@ class Tokenizer:
     @overload
     def encode_batch(
         self,
-        texts: Iterable[Text | tuple[Text, Text]],
+        texts: Iterable[Text | tuple[Text, Text]] | _ArrowColumn,
         *,
         add_special_tokens: bool = True,
         special: SpecialPolicy | None = None,

@@ -56,7 +56,8 @@ def load(
         lists the differences.
     cache_bytes
         The most bytes that the cache of each thread may take; 16 MiB by default. Memory is taken as
-        texts need it. It changes no result.
+        texts need it. It changes no result. Places of tokens take as much again, where they are
+        asked for.
 
     Examples
     --------

@@ -99,6 +99,8 @@ def test_spans_lie_in_the_text_and_never_go_back(name: str, text: str) -> None:
             low = high = 0
             for start, end in spans(encoding, unit, of):
                 assert low <= start <= end <= length
+                if unit == "grapheme" and start == end:
+                    continue  # nothing, and perhaps in the middle of one
                 assert high <= end
                 low, high = start, end
 

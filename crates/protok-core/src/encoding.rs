@@ -37,6 +37,13 @@ pub struct Encoding {
 }
 
 impl Encoding {
+    /// The ids of the text with an index, from its first on.
+    #[must_use]
+    pub fn ids_of(&self, text: usize) -> Option<&[u32]> {
+        let part = self.parts.iter().find(|part| part.source == Source::Text(text))?;
+        (part.first == 0).then(|| &self.ids[part.start..part.end])
+    }
+
     /// One value a token, from the part that it is in.
     pub fn spread<'a, T: Clone + 'a>(
         &'a self,

@@ -16,7 +16,7 @@ use std::sync::OnceLock;
 use crate::encoding::{Encoding, Part, Source};
 use crate::error::{Error, Result};
 use crate::pipeline::spans::{Spans, TokenSpan};
-use crate::text::units::{Unit, Units};
+use crate::text::units::{Unit, Units, rising_spans};
 
 pub use entities::LabelUnit;
 
@@ -201,9 +201,20 @@ impl Offsets {
                 Source::Template => result.extend(std::iter::repeat_n((0, 0), count)),
                 Source::Text(text) => {
                     for (located, tokens) in self.texts[text].kept(part) {
-                        let units = located.units((unit, of))?;
-                        let kept = &located.spans.tokens[tokens];
-                        result.extend(kept.iter().map(|token| units.span(token.place(of))));
+                        let places = || {
+                            let kept = &located.spans.tokens[tokens.clone()];
+                            kept.iter().map(|token| token.place(of))
+                        };
+                        if unit == Unit::Byte {
+                            result.extend(places());
+                        } else if let Some(spans) =
+                            rising_spans(located.as_str(of)?, unit, places())
+                        {
+                            result.extend(spans);
+                        } else {
+                            let units = located.units((unit, of))?;
+                            result.extend(places().map(|place| units.span(place)));
+                        }
                     }
                 }
             }

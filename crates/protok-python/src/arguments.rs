@@ -1,5 +1,8 @@
 //! What Python passes, as the engine wants it.
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use protok_core::added_tokens::SpecialPolicy;
 use protok_core::decode::{DecodeOptions, Errors, Unknown};
 use protok_core::formats::Wrapper;
@@ -14,6 +17,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBytes, PyInt, PyString};
 
+use crate::arrow;
 use crate::encoding::Encoding;
 use crate::errors::{OrRaise, to_python};
 
@@ -21,6 +25,11 @@ use crate::errors::{OrRaise, to_python};
 pub enum Text {
     Str(PyBackedStr),
     Bytes(PyBackedBytes),
+    /// A part of a column of Arrow, checked when it was made.
+    Column {
+        data: Arc<arrow::Data>,
+        range: Range<usize>,
+    },
 }
 
 impl Text {
@@ -58,7 +67,7 @@ impl Text {
         match self {
             Self::Str(text) => text,
             // Checked when it was made, but for encode_bytes, which asks for bytes.
-            Self::Bytes(bytes) => std::str::from_utf8(bytes).unwrap_or_default(),
+            _ => std::str::from_utf8(self.as_bytes()).unwrap_or_default(),
         }
     }
 
@@ -67,6 +76,7 @@ impl Text {
         match self {
             Self::Str(text) => text.as_bytes(),
             Self::Bytes(bytes) => bytes,
+            Self::Column { data, range } => &data.bytes()[range.clone()],
         }
     }
 }
@@ -80,7 +90,7 @@ pub fn place(mut error: Error, text: &Text) -> Error {
             error.position = Some(at);
             format!("character {at}")
         }
-        Text::Bytes(_) => format!("byte {position}"),
+        Text::Bytes(_) | Text::Column { .. } => format!("byte {position}"),
     };
     error.location = Some(match error.location {
         Some(location) => format!("{location}, {place}"),

@@ -63,7 +63,7 @@ pub struct Origin {
 
 impl Origin {
     /// The places of all tokens: computed on first use, from the same text by the same pipeline.
-    fn offsets(&self) -> PyResult<&Offsets> {
+    fn offsets(&self, encoding: &protok_core::encoding::Encoding) -> PyResult<&Offsets> {
         if let Some(offsets) = self.offsets.get() {
             return Ok(offsets);
         }
@@ -75,9 +75,15 @@ impl Origin {
             });
             Offsets::of_words(texts.collect::<protok_core::Result<_>>().or_raise()?)
         } else {
-            let texts = self.texts.iter().filter_map(Source::given).map(|given| {
+            let texts = self.texts.iter().filter_map(Source::given).enumerate();
+            let texts = texts.map(|(index, given)| {
                 let bytes = given.whole().map_or(&[][..], Text::as_bytes);
-                Ok((bytes.to_vec(), self.pipeline.spans(bytes, &self.options)?))
+                let spans =
+                    match encoding.ids_of(index).filter(|_| self.options.truncation.is_none()) {
+                        Some(ids) => self.pipeline.spans_of(bytes, ids, &self.options)?,
+                        None => self.pipeline.spans(bytes, &self.options)?,
+                    };
+                Ok((bytes.to_vec(), spans))
             });
             Offsets::new(texts.collect::<protok_core::Result<_>>().or_raise()?)
         };
@@ -114,7 +120,11 @@ impl Encoding {
 
     /// Computes where tokens came from, if that was not done yet.
     pub fn locate(&self) -> PyResult<()> {
-        self.origin.offsets().map(drop)
+        self.places().map(drop)
+    }
+
+    fn places(&self) -> PyResult<&Offsets> {
+        self.origin.offsets(&self.inner)
     }
 
     fn place(&self, index: isize) -> PyResult<usize> {
@@ -127,7 +137,7 @@ impl Encoding {
     }
 
     fn labelled(&self, sequence: usize) -> PyResult<&Offsets> {
-        let offsets = self.origin.offsets()?;
+        let offsets = self.places()?;
         if sequence < offsets.texts() {
             return Ok(offsets);
         }
@@ -220,7 +230,7 @@ impl Encoding {
         let ids = self.inner.ids.iter().enumerate();
         ids.map(|(at, &id)| {
             if pipeline.is_shown_as_text(id)
-                && let Some(text) = self.origin.offsets()?.unknown(&self.inner, at)
+                && let Some(text) = self.places()?.unknown(&self.inner, at)
             {
                 return Ok(text.to_owned());
             }
@@ -262,7 +272,7 @@ impl Encoding {
     /// its text from 0; None where the template put it.
     #[getter]
     fn word_ids(&self) -> PyResult<Vec<Option<u32>>> {
-        Ok(self.origin.offsets()?.words(&self.inner).collect())
+        Ok(self.places()?.words(&self.inner).collect())
     }
 
     /// The windows that truncation cut off, in order.
@@ -283,14 +293,14 @@ impl Encoding {
         if self.origin.is_pretokenized() {
             self.origin.text(0)?;
         }
-        self.origin.offsets()?.text_of(0, Of::Normalized).or_raise()
+        self.places()?.text_of(0, Of::Normalized).or_raise()
     }
 
     #[doc = include_str!("docs/words.txt")]
     #[pyo3(signature = (of="original", *, sequence=0))]
     fn words(&self, of: &str, sequence: usize) -> PyResult<Vec<&str>> {
         let (_, of) = frame("byte", of)?;
-        self.origin.offsets()?.words_of(sequence, of).or_raise()
+        self.places()?.words_of(sequence, of).or_raise()
     }
 
     /// Where each token came from in code points of the original: a `uint32` array of shape
@@ -303,7 +313,7 @@ impl Encoding {
     #[doc = include_str!("docs/spans.txt")]
     #[pyo3(signature = (unit="codepoint", of="original"))]
     fn spans<'py>(&self, py: Python<'py>, unit: &str, of: &str) -> PyResult<Bound<'py, PyAny>> {
-        let spans = self.origin.offsets()?.spans(&self.inner, frame(unit, of)?).or_raise()?;
+        let spans = self.places()?.spans(&self.inner, frame(unit, of)?).or_raise()?;
         let flat = spans.iter().flat_map(|&(start, end)| [start as u32, end as u32]);
         array(py, flat)?.call_method1("reshape", (spans.len(), 2))
     }
@@ -322,7 +332,7 @@ impl Encoding {
         let (from, to) = (frame(&from_.0, &from_.1)?, frame(&to.0, &to.1)?);
         let partial = crate::arguments::partial(partial)?;
         let place = Place { text: sequence, word };
-        self.origin.offsets()?.convert(place, span, from, to, partial).or_raise()
+        self.places()?.convert(place, span, from, to, partial).or_raise()
     }
 
     #[doc = include_str!("docs/token_at.txt")]
@@ -335,7 +345,7 @@ impl Encoding {
         sequence: usize,
         word: Option<usize>,
     ) -> PyResult<Option<usize>> {
-        let offsets = self.origin.offsets()?;
+        let offsets = self.places()?;
         let place = Place { text: sequence, word };
         offsets.token_at(&self.inner, place, position, frame(unit, of)?).or_raise()
     }
@@ -350,7 +360,7 @@ impl Encoding {
         sequence: usize,
         word: Option<usize>,
     ) -> PyResult<Option<u32>> {
-        let offsets = self.origin.offsets()?;
+        let offsets = self.places()?;
         let at = self.token_at(position, unit, of, sequence, word)?;
         Ok(at.and_then(|at| offsets.token(&self.inner, at)).map(|(_, token)| token.word))
     }
@@ -358,7 +368,7 @@ impl Encoding {
     #[doc = include_str!("docs/word_tokens.txt")]
     #[pyo3(signature = (word, *, sequence=0))]
     fn word_tokens(&self, word: u32, sequence: usize) -> PyResult<Option<(usize, usize)>> {
-        let offsets = self.origin.offsets()?;
+        let offsets = self.places()?;
         let is_in = |&at: &usize| {
             let token = offsets.token(&self.inner, at);
             token.is_some_and(|(text, token)| text == sequence && token.word == word)
@@ -371,13 +381,13 @@ impl Encoding {
     #[doc = include_str!("docs/text.txt")]
     fn text(&self, index: isize) -> PyResult<&str> {
         let at = self.place(index)?;
-        self.origin.offsets()?.text(&self.inner, at).or_raise()
+        self.places()?.text(&self.inner, at).or_raise()
     }
 
     #[doc = include_str!("docs/bytes.txt")]
     fn bytes<'py>(&self, py: Python<'py>, index: isize) -> PyResult<Bound<'py, PyBytes>> {
         let at = self.place(index)?;
-        Ok(PyBytes::new(py, self.origin.offsets()?.bytes(&self.inner, at)))
+        Ok(PyBytes::new(py, self.places()?.bytes(&self.inner, at)))
     }
 
     #[doc = include_str!("docs/align.txt")]
@@ -422,7 +432,7 @@ impl Encoding {
         unit: &str,
         of: &str,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let offsets = self.origin.offsets()?;
+        let offsets = self.places()?;
         let texts = |which: Of| -> PyResult<Bound<'py, PyList>> {
             let list = PyList::empty(py);
             for text in 0..offsets.texts() {

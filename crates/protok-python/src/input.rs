@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString, PyTuple};
 
 use crate::arguments::{Text, place};
+use crate::arrow;
 use crate::errors::to_python;
 
 /// One text of a call.
@@ -89,7 +90,8 @@ fn no_words(object: &Bound<'_, PyAny>) -> PyErr {
     )
 }
 
-/// The texts of a batch: each a text, or a tuple of two. A tuple of words is one text of words.
+/// The texts of a batch: each a text, or a tuple of two, or a column of Arrow. A tuple of words is one
+/// text of words.
 pub fn batch(
     texts: &Bound<'_, PyAny>,
     is_pretokenized: bool,
@@ -99,6 +101,9 @@ pub fn batch(
             Error::input("A batch must be a sequence of texts, not one text.")
                 .hint("Use encode for one text."),
         ));
+    }
+    if !is_pretokenized && let Some(column) = arrow::texts(texts)? {
+        return Ok(column);
     }
     let mut result = Vec::with_capacity(texts.len().unwrap_or(0));
     for item in texts.try_iter()? {

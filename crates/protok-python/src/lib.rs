@@ -3,6 +3,7 @@
 #![allow(clippy::doc_lazy_continuation)]
 
 mod arguments;
+mod arrow;
 mod batch;
 mod budget;
 mod buffer;

@@ -14,6 +14,14 @@ use super::decoder::{Decoder, Kind};
 use super::llama_cpp;
 
 impl Decoder {
+    /// The bytes of an id, where they are the same wherever it stands and kept at hand.
+    #[must_use]
+    pub fn fixed(&self, id: u32) -> Option<&[u8]> {
+        let Kind::Bytes { arena, spans } = &self.kind else { return None };
+        let &(start, end) = spans.get(id as usize)?;
+        arena.get(start as usize..end as usize)
+    }
+
     /// The bytes of an id in mid-text; None for an id that the vocabulary lacks.
     ///
     /// # Errors

@@ -13,6 +13,7 @@ pub mod input;
 mod parts;
 pub mod reference;
 pub mod seams;
+mod span_parts;
 pub mod spans;
 pub mod truncate;
 mod trusted;
@@ -101,6 +102,8 @@ pub struct Pipeline {
     joints: OnceLock<Option<Box<parts::Joints>>>,
     /// Scratch memory of the model and of the plain model, which remember different tokens.
     idle: [Mutex<Vec<Scratch>>; 2],
+    /// What is known of where the tokens of parts of texts came from.
+    idle_parts: Mutex<Vec<span_parts::Parts>>,
 }
 
 impl Pipeline {
@@ -157,6 +160,7 @@ impl Pipeline {
             shown_unknown,
             cache_bytes: options.cache_bytes.unwrap_or(DEFAULT_CACHE_BYTES),
             idle: Default::default(),
+            idle_parts: Mutex::default(),
             seams: OnceLock::new(),
             joints: OnceLock::new(),
             spec,

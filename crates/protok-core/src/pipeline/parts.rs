@@ -33,6 +33,10 @@ const WORTH_ASKING: usize = 1024;
 pub(super) struct Joints {
     /// For each of [`STARTS`], by the byte before it.
     after: [[bool; 128]; 2],
+    /// Likewise, whether a piece goes on there.
+    goes_on: [[bool; 128]; 2],
+    /// Whether that is certain, or else known only where it ends.
+    cuts_are_known: bool,
     /// For each of [`STARTS`], whether a letter beyond ASCII may be before it.
     wide: [bool; 2],
     /// Of such letters in the first plane, what is known: a bit for each of [`STARTS`] that may
@@ -47,11 +51,39 @@ pub(super) struct Joints {
 /// It is known what may follow a letter.
 const ASKED: u8 = 4;
 
+impl Joints {
+    /// Whether the first part and the last are no parts like others.
+    pub(super) fn ends_differ(&self) -> bool {
+        self.ends_differ
+    }
+
+    /// Whether it is known of every place where a text is cut if a piece ends there as well.
+    pub(super) fn cuts_are_known(&self) -> bool {
+        self.cuts_are_known
+    }
+
+    /// Whether a piece may go on where a text is cut.
+    pub(super) fn may_go_on(&self) -> bool {
+        let both = self.after.as_flattened().iter().zip(self.goes_on.as_flattened());
+        both.into_iter().any(|(&safe, &goes_on)| safe && goes_on)
+    }
+
+    /// Whether a piece goes on at a place where a text is cut.
+    pub(super) fn goes_on(&self, text: &[u8], place: usize) -> bool {
+        let kind = usize::from(text[place] == b'\n');
+        // Behind letters beyond ASCII it is as behind this one.
+        let before = text.get(place.wrapping_sub(1)).copied().filter(u8::is_ascii);
+        self.goes_on[kind][usize::from(before.unwrap_or(b'a'))]
+    }
+}
+
 impl Pipeline {
     /// Where texts may be cut before anything is done to them, if that helps.
     fn find_joints(&self) -> Option<Joints> {
         let mut joints = Joints {
             after: [[false; 128]; 2],
+            goes_on: [[false; 128]; 2],
+            cuts_are_known: true,
             wide: [false; 2],
             letters: Box::default(),
             keep_added: self.added.keep_joints(),
@@ -62,7 +94,8 @@ impl Pipeline {
             let mut of_model = None;
             for ink in inks() {
                 let Some(seen) = becomes[ink as usize] else { continue };
-                joints.after[kind][ink as usize] = match self.pre_tokenizer.at_joint(seen, blank) {
+                let at = self.pre_tokenizer.at_joint(seen, blank);
+                joints.after[kind][ink as usize] = match at {
                     Some((AtSeams::Cuts, _)) => true,
                     Some((AtSeams::GoesOn, blank)) if !self.pre_tokenizer.yields_bytes() => {
                         let (of, safe) = of_model.get_or_insert_with(|| {
@@ -72,6 +105,11 @@ impl Pipeline {
                     }
                     _ => false,
                 };
+                let goes_on = matches!(at, Some((AtSeams::GoesOn, _)));
+                joints.goes_on[kind][ink as usize] = goes_on;
+                joints.cuts_are_known &= !joints.after[kind][ink as usize]
+                    || !goes_on
+                    || self.pre_tokenizer.never_cuts(seen, blank);
             }
             joints.wide[kind] = joints.after[kind][usize::from(b'a')]
                 && self.normalizer.joins_wide(start)
@@ -100,7 +138,13 @@ impl Pipeline {
 
     /// Appends the places where a text may be cut from `at` on, while there is room, and returns
     /// where to go on.
-    fn find_ends(&self, joints: &Joints, text: &str, mut at: usize, ends: &mut Ends) -> usize {
+    pub(super) fn find_ends(
+        &self,
+        joints: &Joints,
+        text: &str,
+        mut at: usize,
+        ends: &mut Ends,
+    ) -> usize {
         let bytes = text.as_bytes();
         while at < bytes.len() && ends.has_room() {
             let mut padded = [0; BLOCK];
@@ -157,7 +201,7 @@ impl Pipeline {
     }
 
     /// Whether added tokens are looked for in parts: those that stand in normalized text.
-    fn searches_parts(&self, policy: &SpecialPolicy) -> bool {
+    pub(super) fn searches_parts(&self, policy: &SpecialPolicy) -> bool {
         !self.normalizer.is_identity() && self.added.any(Phase::Normalized, policy)
     }
 
@@ -177,6 +221,17 @@ impl Pipeline {
         count
     }
 
+    /// A number for what a part becomes under a policy, which matters where added tokens may be in
+    /// it.
+    pub(super) fn rules_for_parts(&self, policy: &SpecialPolicy) -> u8 {
+        match policy {
+            _ if !self.searches_parts(policy) => 0,
+            SpecialPolicy::Raise => 1,
+            SpecialPolicy::Text => 2,
+            _ => 3,
+        }
+    }
+
     /// Encodes a section part by part.
     pub(super) fn encode_parts_of(
         &self,
@@ -185,13 +240,7 @@ impl Pipeline {
         (joints, scratch): (&Joints, &mut Scratch),
         out: &mut Vec<u32>,
     ) -> Result<()> {
-        // What a part becomes depends on the policy where added tokens may be in it.
-        let under = match policy {
-            _ if !self.searches_parts(policy) => 0,
-            SpecialPolicy::Raise => 1,
-            SpecialPolicy::Text => 2,
-            _ => 3,
-        };
+        let under = self.rules_for_parts(policy);
         let (mut cache, mut ends) = (scratch.lend_parts(under), scratch.lend_ends());
         let mut sink = Sink::Cached(scratch);
         let mut encode = |from: usize, to: usize, out: &mut Vec<u32>| {

@@ -98,6 +98,15 @@ impl Cut {
         }
     }
 
+    /// Whether it cuts only beside one character, which is neither of these.
+    pub(super) fn looks_for_neither(&self, before: char, blank: char) -> bool {
+        match self {
+            Self::Pattern(splitter) => splitter.looks_for_neither(before, blank),
+            Self::Delimiter(at) => *at != before && *at != blank,
+            _ => false,
+        }
+    }
+
     /// Whether it drops `blank` where it cuts before it.
     pub(super) fn drops(&self, blank: char) -> bool {
         match self {

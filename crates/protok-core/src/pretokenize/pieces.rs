@@ -204,6 +204,21 @@ impl PreTokenizer {
         (!marked).then_some((at, seen))
     }
 
+    /// Whether a piece certainly goes on between these characters, where [`Self::at_joint`] says that
+    /// it does; there it says so as well where only the model does not care.
+    #[must_use]
+    pub fn never_cuts(&self, before: char, mut blank: char) -> bool {
+        let mut none = |step: &Step| match step {
+            Step::Cut(cut) => cut.looks_for_neither(before, blank),
+            Step::Mark(mark) => {
+                blank = if blank == ' ' { mark.mark() } else { blank };
+                !mark.splits()
+            }
+            Step::Spell(_) => false,
+        };
+        self.steps.iter().all(&mut none) && self.bytes.is_none()
+    }
+
     /// Whether pieces depend on where in a text they are.
     #[must_use]
     pub fn cares_for_ends(&self) -> bool {

@@ -115,6 +115,20 @@ impl Splitter {
         (keeps_matches && matcher.covers()).then_some(matcher)
     }
 
+    /// Whether it cuts only beside one character, or digits, which neither of these is.
+    pub(super) fn looks_for_neither(&self, before: char, blank: char) -> bool {
+        let mut bytes = [0; 4];
+        match &self.cut {
+            Cut::At(matcher) => matcher.needle().is_some_and(|needle| {
+                let one = str::from_utf8(needle).is_ok_and(|text| text.chars().count() == 1);
+                one && [before, blank]
+                    .iter()
+                    .all(|c| c.encode_utf8(&mut bytes).as_bytes() != needle)
+            }),
+            Cut::AtDigits => !before.is_numeric() && !blank.is_numeric(),
+        }
+    }
+
     /// Whether it looks for one ASCII character, so that all letters beyond ASCII are the same to it.
     pub(super) fn looks_for_ascii(&self) -> bool {
         match &self.cut {

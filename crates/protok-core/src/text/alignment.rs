@@ -40,10 +40,9 @@ impl Alignment {
         self.runs.is_empty()
     }
 
-    /// Appends the runs of a text that follows, whose first byte is `start` and came from
-    /// `from`.
-    pub fn extend(&mut self, other: &Self, start: usize, from: usize) {
-        self.runs.extend(other.runs.iter().map(|run| Run {
+    /// Appends the runs of a text that follows, whose first byte is `start` and came from `from`.
+    pub fn extend(&mut self, runs: impl Iterator<Item = Run>, start: usize, from: usize) {
+        self.runs.extend(runs.map(|run| Run {
             start: run.start + start,
             end: run.end + start,
             from: run.from + from,

@@ -151,6 +151,66 @@ impl Units {
     }
 }
 
+/// Counts the code points or UTF-16 units before positions that rise.
+struct Counter<'t> {
+    text: &'t [u8],
+    utf16: bool,
+    at: usize,
+    units: usize,
+}
+
+impl Counter<'_> {
+    /// How many units the bytes start.
+    fn count(&self, bytes: &[u8]) -> usize {
+        // A byte below -64 as a signed number goes on with a character; from 0xF0 on it starts one
+        // of two UTF-16 units.
+        let starts = bytes.iter().filter(|&&byte| byte as i8 >= -64).count();
+        match self.utf16 {
+            true => starts + bytes.iter().filter(|&&byte| byte >= 0xF0).count(),
+            false => starts,
+        }
+    }
+
+    /// The units that start before byte `to`.
+    fn before(&mut self, to: usize) -> usize {
+        self.units += self.count(&self.text[self.at..to]);
+        self.at = to;
+        self.units
+    }
+
+    /// The last character that starts at or before byte `to`, by its first unit.
+    fn floor(&mut self, to: usize) -> usize {
+        let within = |at: usize| self.text.get(at).is_some_and(|&byte| (byte as i8) < -64);
+        let start = (0..=to).rev().find(|&at| !within(at)).unwrap_or(0);
+        let inside = self.count(&self.text[start..to]);
+        self.before(to) - inside
+    }
+}
+
+/// Spans of bytes in a unit, as [`Units::span`] has them, without a list of all units. None for
+/// graphemes, and for spans whose starts or ends do not rise.
+#[must_use]
+pub fn rising_spans(
+    text: &str,
+    unit: Unit,
+    spans: impl Iterator<Item = (usize, usize)>,
+) -> Option<Vec<(usize, usize)>> {
+    let counter = || Counter { text: text.as_bytes(), utf16: unit == Unit::Utf16, at: 0, units: 0 };
+    let (mut starts, mut ends) = (counter(), counter());
+    if !matches!(unit, Unit::Codepoint | Unit::Utf16) {
+        return None;
+    }
+    let mut converted = Vec::with_capacity(spans.size_hint().0);
+    for (start, end) in spans {
+        if start < starts.at || end < ends.at {
+            return None;
+        }
+        let from = starts.floor(start);
+        converted.push((from, if start == end { from } else { ends.before(end) }));
+    }
+    Some(converted)
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
@@ -176,6 +236,27 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn rising_spans_are_those_of_the_units(
+            text in "(\\PC|🐈|e\u{301}|\r\n|👩\u{200d}👩){0,12}",
+            steps in prop::collection::vec((0usize..4, 0usize..6), 0..12),
+        ) {
+            let length = text.len();
+            let mut spans: Vec<(usize, usize)> = Vec::new();
+            for (start, size) in steps {
+                let (before, last) = spans.last().copied().unwrap_or_default();
+                let start = (before + start).min(length);
+                spans.push((start, (start + size).max(last).min(length)));
+            }
+            for unit in [Unit::Codepoint, Unit::Utf16] {
+                let units = Units::of(&text, unit);
+                let expected: Vec<_> = spans.iter().map(|&span| units.span(span)).collect();
+                prop_assert_eq!(rising_spans(&text, unit, spans.iter().copied()), Some(expected));
+            }
+            let falling = [(1, 1), (0, 0)].into_iter().filter(|span| span.1 <= length);
+            prop_assert_eq!(rising_spans(&text, Unit::Codepoint, falling).is_none(), length > 0);
+        }
+
         #[test]
         fn unit_positions_come_back(text in "(\\PC|🐈|e\u{301}|\r\n|👩\u{200d}👩){0,12}") {
             for unit in [Unit::Byte, Unit::Codepoint, Unit::Utf16, Unit::Grapheme] {
