@@ -31,6 +31,8 @@ __all__ = [
     "edit",
     "encode_trusted",
     "train_bpe",
+    "train_unigram",
+    "unigram_likelihood",
 ]
 
 # Left out, it means "raise" where one text is encoded, and "text" where texts are counted.
@@ -431,6 +433,52 @@ def train_bpe(
     observer: Callable[[int, int], object] | None = None,
     every: int = 256,
 ) -> Training: ...
+
+class UnigramRound(TypedDict):
+    size: int
+    loss: float
+    tokens: float
+    left: int
+
+class UnigramTraining(TypedDict):
+    pieces: list[tuple[str, float]]
+    rounds: list[UnigramRound]
+    special_tokens: int
+    characters: int
+    unknown: int
+    stop: Literal["vocab_size", "no_pieces", "observer"]
+
+def train_unigram(
+    counter: WordCounter,
+    *,
+    vocab_size: int,
+    seed_size: int = 1_000_000,
+    shrinking_factor: float = 0.75,
+    em_iterations: int = 2,
+    max_piece_length: int = 16,
+    character_coverage: float | None = None,
+    special_tokens: Sequence[str] = ...,
+    required: Sequence[str] = ...,
+    byte_fallback: bool = False,
+    split_by_whitespace: bool = True,
+    split_by_unicode_script: bool = True,
+    split_by_number: bool = True,
+    split_digits: bool = False,
+    threads: int | None = None,
+    observer: Callable[[int, int], object] | None = None,
+) -> UnigramTraining: ...
+
+# The first two are negative natural logarithms per character.
+class UnigramLikelihood(TypedDict):
+    marginal: float
+    best_path: float
+    tokens: float
+    characters: int
+    unknown: int
+
+def unigram_likelihood(
+    pieces: Sequence[tuple[str, float]], counter: WordCounter, *, threads: int | None = None
+) -> UnigramLikelihood: ...
 
 @final
 class Delta(structseq[Any], tuple[str, tuple[int, ...], bool, Reason | None]):

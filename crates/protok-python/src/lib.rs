@@ -16,6 +16,8 @@ mod restore;
 mod stream;
 mod tokenizer;
 mod training;
+mod training_observer;
+mod training_unigram;
 mod trusted;
 mod vocab;
 
@@ -42,6 +44,8 @@ mod _core {
     use super::tokenizer::Tokenizer;
     #[pymodule_export]
     use super::training::{WordCounter, train_bpe};
+    #[pymodule_export]
+    use super::training_unigram::{train_unigram, unigram_likelihood};
     #[pymodule_export]
     use super::trusted::encode_trusted;
     #[pymodule_export]

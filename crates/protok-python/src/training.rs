@@ -12,6 +12,7 @@ use pyo3::types::{PyBytes, PyDict, PyString};
 
 use crate::arguments::Text;
 use crate::errors::{OrRaise, to_python};
+use crate::training_observer::Observer;
 
 /// Weighted word counts of a corpus.
 #[pyclass(frozen, module = "protok._core")]
@@ -20,7 +21,7 @@ pub struct WordCounter {
 }
 
 impl WordCounter {
-    fn lock(&self) -> MutexGuard<'_, corpus::WordCounter> {
+    pub fn lock(&self) -> MutexGuard<'_, corpus::WordCounter> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -123,32 +124,18 @@ pub fn train_bpe<'py>(
         )?,
         listed_ties,
     };
-    let mut raised = None;
+    let mut observer = Observer::new(observer);
     let training = py.detach(|| {
         let counter = counter.lock();
         bpe::train(counter.counts(), &options, &mut |event| {
-            if event.step % every.max(1) != 0 {
-                return ControlFlow::Continue(());
-            }
-            let called = Python::attach(|py| {
-                py.check_signals()?;
-                match &observer {
-                    Some(observer) => observer.call1(py, (event.step, event.vocab_size)).map(drop),
-                    None => Ok(()),
-                }
-            });
-            match called {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(error) => {
-                    raised = Some(error);
-                    ControlFlow::Break(())
-                }
+            if event.step % every.max(1) == 0 {
+                observer.call(event.step, event.vocab_size)
+            } else {
+                ControlFlow::Continue(())
             }
         })
     });
-    if let Some(error) = raised {
-        return Err(error);
-    }
+    observer.finish()?;
     let training = training.or_raise()?;
     let merges: Vec<_> = training
         .merges

@@ -2,18 +2,22 @@
 //!
 //! Every trainer reads [`WordCounts`], starts from symbols spelled by the same rules, and gives
 //! a result that depends on nothing but counts and options: never on threads or on the order of
-//! a hash map. [`bpe`] is the first.
+//! a hash map. [`bpe`] merges pairs, [`unigram`] removes pieces from a large seed.
 
 pub mod bpe;
 pub mod corpus;
 mod count;
+mod coverage;
 mod pairs;
 mod queue;
 #[cfg(test)]
 mod reference;
+mod suffixes;
 mod symbols;
+pub mod unigram;
 
 pub use bpe::{
     BpeMerge, BpeOptions, BpeTraining, EndOfWord, MergeEvent, StopReason, Symbols, TieRule,
 };
 pub use count::WordCounts;
+pub use unigram::{UnigramOptions, UnigramTraining};
