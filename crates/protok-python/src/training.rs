@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use protok_core::formats::{self, Files};
 use protok_core::parallel::thread_count;
 use protok_core::train::corpus;
-use protok_core::train::{BpeOptions, EndOfWord, StopReason, Symbols, TieRule, bpe};
+use protok_core::train::{BpeOptions, BpeTraining, EndOfWord, StopReason, Symbols, TieRule, bpe};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 
@@ -79,7 +79,7 @@ impl WordCounter {
 /// Learns BPE merges from counted words. `observer`, if any, is called every `every` steps with
 /// the number of the step and the size of the vocabulary.
 #[pyfunction]
-#[pyo3(signature = (counter, *, vocab_size, symbols="bytes", tie="lowest-ids", min_frequency=0, special_tokens=Vec::new(), initial_alphabet="", limit_alphabet=None, end_of_word_suffix=None, separate_end_of_word=false, continuing_subword_prefix=None, max_token_length=None, listed_ties=0, observer=None, every=256))]
+#[pyo3(signature = (counter, *, vocab_size, symbols="bytes", tie="lowest-ids", min_frequency=0, special_tokens=Vec::new(), initial_alphabet="", limit_alphabet=None, end_of_word_suffix=None, separate_end_of_word=false, continuing_subword_prefix=None, max_token_length=None, character_coverage=None, required=Vec::new(), listed_ties=0, observer=None, every=256))]
 #[allow(clippy::too_many_arguments)]
 pub fn train_bpe<'py>(
     py: Python<'py>,
@@ -95,6 +95,8 @@ pub fn train_bpe<'py>(
     separate_end_of_word: bool,
     continuing_subword_prefix: Option<String>,
     max_token_length: Option<usize>,
+    character_coverage: Option<f64>,
+    required: Vec<String>,
     listed_ties: usize,
     observer: Option<Py<PyAny>>,
     every: usize,
@@ -108,20 +110,14 @@ pub fn train_bpe<'py>(
         )?,
         initial_alphabet: initial_alphabet.chars().collect(),
         limit_alphabet,
+        character_coverage,
         special_tokens,
+        required,
         end_of_word_suffix,
         end_of_word: if separate_end_of_word { EndOfWord::Separate } else { EndOfWord::Glued },
         continuing_subword_prefix,
         max_token_length,
-        tie: choose(
-            tie,
-            &[
-                ("lowest-ids", TieRule::LowestIds),
-                ("lexicographic-first", TieRule::LexicographicFirst),
-                ("lexicographic-last", TieRule::LexicographicLast),
-                ("first-seen", TieRule::FirstSeen),
-            ],
-        )?,
+        tie: tie_rule(tie)?,
         listed_ties,
     };
     let mut observer = Observer::new(observer);
@@ -142,9 +138,22 @@ pub fn train_bpe<'py>(
         .iter()
         .map(|m| (m.left, m.right, m.token, m.count, m.tied, m.ties.clone(), m.tokens_after))
         .collect();
-    let result = PyDict::new(py);
-    result.set_item("tokens", training.tokens)?;
+    let result = describe(py, training)?;
     result.set_item("merges", merges)?;
+    Ok(result)
+}
+
+/// What all trainers that merge pairs say, but for the merges.
+pub fn describe(py: Python<'_>, training: BpeTraining) -> PyResult<Bound<'_, PyDict>> {
+    let result = PyDict::new(py);
+    let required: Vec<usize> = training
+        .merges
+        .iter()
+        .enumerate()
+        .filter_map(|(step, merge)| merge.required.then_some(step))
+        .collect();
+    result.set_item("tokens", training.tokens)?;
+    result.set_item("required_merges", required)?;
     result.set_item("special_tokens", training.special_tokens)?;
     result.set_item("base_size", training.base_size)?;
     result.set_item("initial_tokens", training.initial_tokens)?;
@@ -158,7 +167,21 @@ pub fn train_bpe<'py>(
     Ok(result)
 }
 
-fn choose<T: Copy>(name: &str, choices: &[(&str, T)]) -> PyResult<T> {
+/// The tie rule of a name.
+pub fn tie_rule(name: &str) -> PyResult<TieRule> {
+    choose(
+        name,
+        &[
+            ("lowest-ids", TieRule::LowestIds),
+            ("lexicographic-first", TieRule::LexicographicFirst),
+            ("lexicographic-last", TieRule::LexicographicLast),
+            ("first-seen", TieRule::FirstSeen),
+        ],
+    )
+}
+
+/// One of the named values.
+pub fn choose<T: Copy>(name: &str, choices: &[(&str, T)]) -> PyResult<T> {
     if let Some((_, value)) = choices.iter().find(|(choice, _)| *choice == name) {
         return Ok(*value);
     }

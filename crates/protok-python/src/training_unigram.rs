@@ -1,8 +1,8 @@
 //! The Unigram trainer and its measure, for `protok.train`.
 
 use protok_core::parallel::thread_count;
-use protok_core::train::unigram::{PieceRules, UnigramStop, likelihood, train};
 use protok_core::train::UnigramOptions;
+use protok_core::train::unigram::{PieceRules, UnigramStop, likelihood, train};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -99,8 +99,7 @@ pub fn unigram_likelihood<'py>(
     threads: Option<usize>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let threads = thread_count(threads);
-    let found =
-        py.detach(|| likelihood(&pieces, counter.lock().counts(), threads)).or_raise()?;
+    let found = py.detach(|| likelihood(&pieces, counter.lock().counts(), threads)).or_raise()?;
     let characters = found.characters as f64;
     let result = PyDict::new(py);
     result.set_item("marginal", found.marginal / characters)?;

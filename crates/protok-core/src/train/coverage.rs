@@ -95,7 +95,10 @@ mod tests {
         // Of three characters with a count of one, the lowest code point comes first.
         assert_eq!(kept(Some(100.5 / 103.0)), "abc\u{e9}\u{2581}");
         for wrong in [0.0, -1.0, 1.1, f64::NAN] {
-            assert_eq!(check(Some(wrong)).unwrap_err().location.as_deref(), Some("character_coverage"));
+            assert_eq!(
+                check(Some(wrong)).unwrap_err().location.as_deref(),
+                Some("character_coverage")
+            );
         }
     }
 }

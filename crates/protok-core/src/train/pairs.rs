@@ -1,15 +1,18 @@
 //! Where every pair of neighbouring symbols occurs, kept up to date merge by merge.
 //!
-//! All distinct words lie in one array of linked nodes, in recorded order. Every pair has a
-//! count and one or more *generations*: the sites (nodes of the left symbol) that one merge
-//! created, ascending. A site whose node moved on to another pair is dead and skipped. At one
-//! node a token only ever grows, so a dead site never revives.
+//! All distinct words lie in one array of nodes, a node a symbol, in recorded order. A token has
+//! the nodes of its symbols: its first one tells its id, and its first and last one how many they
+//! are, so its neighbours are a step away on both sides without links. Every pair has a count and
+//! one or more *generations*: the sites (first nodes of the left token) that one merge created,
+//! ascending. A site whose node moved on to another pair is dead and skipped. At one node a token
+//! only ever grows, so a dead site never revives.
 //!
 //! A merge visits the sites of its pair and their neighbours: over a whole training O(N + R) for
-//! N symbols and R pairs created, with no rescan of a word, however long. Memory is 20 bytes a
-//! symbol, at most 3 N sites of 4 bytes, and about 60 bytes a pair.
+//! N symbols and R pairs created, with no rescan of a word, however long. Memory is 16 bytes a
+//! symbol, at most 3 N sites of 4 bytes, and about 60 bytes a pair. Most of the time goes into
+//! waiting for nodes to come from memory, so sites are looked at in batches before they are
+//! merged: the processor then waits for many at once.
 
-use super::symbols::Prepared;
 use hashbrown::HashTable;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::hash::BuildHasher;
@@ -18,14 +21,19 @@ use std::hash::BuildHasher;
 pub(super) const NONE: u32 = u32::MAX;
 
 #[derive(Debug, Clone, Copy)]
+#[repr(align(16))]
 struct Node {
+    /// The token that starts here.
     symbol: u32,
-    previous: u32,
-    next: u32,
+    /// How many nodes the token has that starts or ends here.
+    length: u32,
     word: u32,
-    /// The pair of this node and the next, if there is one and it may be merged.
+    /// The pair of the token that starts here and the next, if there is one and it may be merged.
     pair: u32,
 }
+
+/// Sites to look at before the first of them is merged.
+const BATCH: usize = 64;
 
 #[derive(Debug)]
 struct Pair {
@@ -67,6 +75,9 @@ pub(super) struct PairIndex {
     generations: Vec<Generation>,
     sites: Vec<u32>,
     histogram: Histogram,
+    /// The nodes of each required word.
+    required: Vec<(u32, u32)>,
+    joins: usize,
     // Scratch of one merge.
     touched: Vec<Touched>,
     created: Vec<(u32, u32)>,
@@ -82,34 +93,83 @@ fn hash(left: u32, right: u32) -> u64 {
 }
 
 impl PairIndex {
-    /// Links the symbols and counts all pairs.
-    pub(super) fn new(prepared: &Prepared) -> Self {
-        let mut index = Self { weights: prepared.weights.clone(), ..Self::default() };
-        index.nodes.reserve_exact(prepared.symbols.len());
+    /// Takes the symbols over and counts all pairs.
+    pub(super) fn new(symbols: Vec<u32>, ends: &[u32], weights: Vec<i64>) -> Self {
+        let mut index = Self { weights, ..Self::default() };
+        index.nodes.reserve_exact(symbols.len());
         let mut start = 0;
-        for (word, &end) in prepared.ends.iter().enumerate() {
-            for i in start..end {
-                index.nodes.push(Node {
-                    symbol: prepared.symbols[i as usize],
-                    previous: if i == start { NONE } else { i - 1 },
-                    next: if i + 1 == end { NONE } else { i + 1 },
-                    word: word as u32,
-                    pair: NONE,
-                });
+        for (&end, word) in ends.iter().zip(0..) {
+            for &symbol in &symbols[start as usize..end as usize] {
+                index.nodes.push(Node { symbol, length: 1, word, pair: NONE });
+            }
+            if index.weights[word as usize] == 0 && start < end {
+                index.required.push((start, end));
+                index.joins += (end - start - 1) as usize;
             }
             start = end;
         }
-        for i in 0..index.nodes.len() {
-            let node = index.nodes[i];
-            if node.next == NONE {
+        drop(symbols);
+        let mut sizes: Vec<u32> = Vec::new();
+        for i in 1..index.nodes.len() {
+            let (node, next) = (index.nodes[i - 1], index.nodes[i]);
+            if node.word != next.word {
                 continue;
             }
-            let pair = index.pair(node.symbol, index.nodes[node.next as usize].symbol);
-            index.nodes[i].pair = pair;
-            index.create(pair, i as u32, index.weights[node.word as usize]);
+            let pair = index.pair(node.symbol, next.symbol);
+            index.nodes[i - 1].pair = pair;
+            index.pairs[pair as usize].count += index.weights[node.word as usize];
+            sizes.resize(index.pairs.len(), 0);
+            sizes[pair as usize] += 1;
         }
-        index.settle();
+        let mut start = 0;
+        for (pair, &length) in sizes.iter().enumerate() {
+            let record = &mut index.pairs[pair];
+            record.last = pair as u32;
+            record.open = 1;
+            index.histogram.change(None, record.listed());
+            index.generations.push(Generation { start, length, pair: pair as u32, older: NONE });
+            start += length as usize;
+        }
+        index.sites.resize(start, NONE);
+        let mut next: Vec<usize> = index.generations.iter().map(|g| g.start).collect();
+        for (node, site) in index.nodes.iter().zip(0..) {
+            if let Some(next) = next.get_mut(node.pair as usize) {
+                index.sites[*next] = site;
+                *next += 1;
+            }
+        }
         index
+    }
+
+    /// How many merges the required words, which have no weight, still need.
+    pub(super) fn joins(&self) -> usize {
+        self.joins
+    }
+
+    /// The first pair of the first required word that is not one token yet.
+    pub(super) fn next_join(&self) -> Option<u32> {
+        self.required.iter().find_map(|&(start, end)| {
+            let first = self.nodes[start as usize];
+            (first.length < end - start).then_some(first.pair)
+        })
+    }
+
+    /// Merges every site of a pair and forgets its count: where counts are exact.
+    pub(super) fn merge(
+        &mut self,
+        pair: u32,
+        token: u32,
+        may_merge: &dyn Fn(u32, u32) -> bool,
+    ) -> i64 {
+        let sites = self.take_all(pair);
+        let saved = self.apply(pair, token, &sites, may_merge);
+        self.pairs[pair as usize].count = 0;
+        saved
+    }
+
+    /// The number of pairs so far.
+    pub(super) fn len(&self) -> usize {
+        self.pairs.len()
     }
 
     /// All generations so far.
@@ -151,7 +211,8 @@ impl PairIndex {
         found
     }
 
-    fn peek_first_site(&self, pair: u32) -> u32 {
+    /// The first site of `pair` in reading order, or `NONE`.
+    pub(super) fn peek_first_site(&self, pair: u32) -> u32 {
         let mut first = NONE;
         let mut generation = self.pairs[pair as usize].last;
         while generation != NONE {
@@ -255,39 +316,61 @@ impl PairIndex {
         may_merge: &dyn Fn(u32, u32) -> bool,
     ) -> i64 {
         let mut saved = 0;
-        for &site in sites {
-            let first = self.nodes[site as usize];
-            if first.pair != pair {
-                continue;
+        let mut live = [0; BATCH];
+        for sites in sites.chunks(BATCH) {
+            // Each look is independent of the others, so they wait for memory together.
+            let mut count = 0;
+            for &site in sites {
+                live[count] = site;
+                count += usize::from(self.nodes[site as usize].pair == pair);
             }
-            let second = self.nodes[first.next as usize];
-            let weight = self.weights[first.word as usize];
-            saved += weight;
-            if first.previous != NONE {
-                let previous = self.nodes[first.previous as usize];
-                self.destroy(previous.pair, weight);
-                let new = self.beside(BEFORE, previous.symbol, token, may_merge);
-                self.nodes[first.previous as usize].pair = new;
-                self.create(new, first.previous, weight);
+            for &site in &live[..count] {
+                saved += self.apply_at(site, pair, token, may_merge);
             }
-            let mut new = NONE;
-            if second.next != NONE {
-                self.destroy(second.pair, weight);
-                let symbol = self.nodes[second.next as usize].symbol;
-                new = self.beside(AFTER, symbol, token, may_merge);
-                self.nodes[second.next as usize].previous = site;
-                self.create(new, site, weight);
-            }
-            self.nodes[first.next as usize].pair = NONE;
-            let node = &mut self.nodes[site as usize];
-            (node.symbol, node.next, node.pair) = (token, second.next, new);
         }
         saved
     }
 
-    /// Forgets the count of a merged pair.
-    pub(super) fn clear(&mut self, pair: u32) {
-        self.pairs[pair as usize].count = 0;
+    fn apply_at(
+        &mut self,
+        site: u32,
+        pair: u32,
+        token: u32,
+        may_merge: &dyn Fn(u32, u32) -> bool,
+    ) -> i64 {
+        let first = self.nodes[site as usize];
+        if first.pair != pair {
+            return 0; // the one before has just taken its left token
+        }
+        let other = site + first.length;
+        let second = self.nodes[other as usize];
+        let weight = self.weights[first.word as usize];
+        self.joins -= usize::from(weight == 0);
+        if let Some(before) = self.before(site, first.word) {
+            let previous = self.nodes[before as usize];
+            self.destroy(previous.pair, weight);
+            let new = self.beside(BEFORE, previous.symbol, token, may_merge);
+            self.nodes[before as usize].pair = new;
+            self.create(new, before, weight);
+        }
+        let length = first.length + second.length;
+        let mut new = NONE;
+        let next = self.nodes.get((site + length) as usize).filter(|n| n.word == first.word);
+        if let Some(&Node { symbol, .. }) = next {
+            self.destroy(second.pair, weight);
+            new = self.beside(AFTER, symbol, token, may_merge);
+            self.create(new, site, weight);
+        }
+        self.nodes[other as usize].pair = NONE;
+        self.nodes[(site + length - 1) as usize].length = length;
+        self.nodes[site as usize] = Node { symbol: token, length, word: first.word, pair: new };
+        weight
+    }
+
+    /// Where the token before a site starts, if it is in the same word.
+    fn before(&self, site: u32, word: u32) -> Option<u32> {
+        let last = self.nodes[site.checked_sub(1)? as usize];
+        (last.word == word).then(|| site - last.length)
     }
 
     /// Ends a merge: files the created sites as generations and returns the range of these.
@@ -297,7 +380,7 @@ impl PairIndex {
         for touched in &mut self.touched {
             touched.start = start;
             let record = &mut self.pairs[touched.pair as usize];
-            if touched.created > 0 && record.count > 0 {
+            if touched.created > 0 && (record.count > 0 || !self.required.is_empty()) {
                 let generation = self.generations.len() as u32;
                 self.generations.push(Generation {
                     start,

@@ -47,7 +47,8 @@ pub fn likelihood(
     words: &WordCounts,
     threads: usize,
 ) -> Result<Likelihood> {
-    let wrong = pieces.iter().find(|(piece, score)| piece.as_ref().is_empty() || !score.is_finite());
+    let wrong =
+        pieces.iter().find(|(piece, score)| piece.as_ref().is_empty() || !score.is_finite());
     if let Some((piece, score)) = wrong {
         return Err(Error::input(format!("The piece {:?} has the score {score}.", piece.as_ref()))
             .at("pieces")
@@ -64,8 +65,13 @@ pub fn likelihood(
         |(word, _)| word.len() + 16,
         threads,
         |words, _| {
-            let none =
-                Likelihood { marginal: 0.0, best_path: 0.0, tokens: 0.0, characters: 0, unknown: 0 };
+            let none = Likelihood {
+                marginal: 0.0,
+                best_path: 0.0,
+                tokens: 0.0,
+                characters: 0,
+                unknown: 0,
+            };
             words.iter().try_fold(none, |sum, &(word, count)| {
                 let one = of_word(text(word)?, pieces, &trie, least - UNKNOWN_PENALTY);
                 Ok(sum.plus(&one, count))
@@ -73,9 +79,7 @@ pub fn likelihood(
         },
     )?;
     let mut groups = groups.into_iter();
-    let first = groups
-        .next()
-        .ok_or_else(|| Error::input("The corpus has no words to measure."))?;
+    let first = groups.next().ok_or_else(|| Error::input("The corpus has no words to measure."))?;
     Ok(groups.fold(first, |sum, group| sum.plus(&group, 1)))
 }
 
@@ -108,8 +112,7 @@ fn of_word(
     trie: &Trie,
     unknown_score: f64,
 ) -> Likelihood {
-    let unreached =
-        Here { best: f64::NEG_INFINITY, tokens: 0, unknown: 0, sum: f64::NEG_INFINITY };
+    let unreached = Here { best: f64::NEG_INFINITY, tokens: 0, unknown: 0, sum: f64::NEG_INFINITY };
     let mut at = vec![unreached; word.len() + 1];
     at[0] = Here { best: 0.0, sum: 0.0, ..unreached };
     for (start, c) in word.char_indices() {

@@ -51,9 +51,8 @@ pub(super) fn best(pieces: &Pieces, values: &[f64], size: usize) -> Vec<bool> {
     let mut others: Vec<u32> = (0..pieces.len() as u32).filter(|&id| !kept[id as usize]).collect();
     let wanted = size.saturating_sub(protected);
     if wanted < others.len() {
-        let by_value = |a: &u32, b: &u32| {
-            values[*b as usize].total_cmp(&values[*a as usize]).then(a.cmp(b))
-        };
+        let by_value =
+            |a: &u32, b: &u32| values[*b as usize].total_cmp(&values[*a as usize]).then(a.cmp(b));
         if wanted > 0 {
             others.select_nth_unstable_by(wanted - 1, by_value);
         }

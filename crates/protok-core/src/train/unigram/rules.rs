@@ -69,7 +69,8 @@ impl PieceRules {
             let own = if kind.script == Of::Inherited { script } else { kind.script };
             let blank = self.split_by_whitespace && kind.blank && length > 0;
             let alone = self.split_digits && length > 0 && (kind.digit || digits);
-            let other = self.split_by_script && own != Of::Any && script != Of::Any && own != script;
+            let other =
+                self.split_by_script && own != Of::Any && script != Of::Any && own != script;
             if blank || other || alone {
                 break;
             }

@@ -1,7 +1,7 @@
 //! The pieces that a training starts from.
 
-use super::super::suffixes::{Node, Suffixes};
 use super::super::UnigramOptions;
+use super::super::suffixes::{Node, Suffixes};
 use super::pieces::{Pieces, Seed};
 use super::text::Text;
 use crate::{Error, Result};

@@ -208,10 +208,12 @@ fn check(words: &WordCounts, options: &UnigramOptions) -> Result<()> {
     }
     let clash = options.required.iter().find(|entry| options.special_tokens.contains(entry));
     if let Some(entry) = clash {
-        return Err(Error::input(format!("{entry:?} is both a special token and a required piece."))
-            .at("required")
-            .hint("Leave it out of one of them.")
-            .value(entry.clone()));
+        return Err(Error::input(format!(
+            "{entry:?} is both a special token and a required piece."
+        ))
+        .at("required")
+        .hint("Leave it out of one of them.")
+        .value(entry.clone()));
     }
     Ok(())
 }
