@@ -42,7 +42,6 @@ pub enum SpanRule {
 pub struct SpanCounter {
     normalizer: Normalizer,
     pre_tokenizer: PreTokenizer,
-    rule: SpanRule,
     /// The token of each word that is one.
     whole: FxHashMap<Vec<u8>, u32>,
     tokens: Vec<String>,
@@ -66,7 +65,6 @@ impl SpanCounter {
         Ok(Self {
             normalizer: Normalizer::compile(normalizer, Semantics::HuggingFace)?,
             pre_tokenizer: PreTokenizer::compile(pre_tokenizer, Semantics::HuggingFace)?,
-            rule,
             whole: whole_words(first, symbols, rule),
             tokens: first.tokens.clone(),
             specials: first.special_tokens,
