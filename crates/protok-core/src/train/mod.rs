@@ -9,6 +9,7 @@ pub mod bpe;
 pub mod corpus;
 mod count;
 mod coverage;
+mod histogram;
 mod merging;
 mod pairs;
 mod queue;

@@ -13,9 +13,11 @@
 //! waiting for nodes to come from memory, so sites are looked at in batches before they are
 //! merged: the processor then waits for many at once.
 
+use super::histogram::Histogram;
 use hashbrown::HashTable;
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use rustc_hash::FxBuildHasher;
 use std::hash::BuildHasher;
+use std::ops::Range;
 
 /// No node, no pair, no generation.
 pub(super) const NONE: u32 = u32::MAX;
@@ -50,10 +52,16 @@ struct Pair {
 
 #[derive(Debug)]
 struct Generation {
-    start: usize,
+    start: u32,
     length: u32,
     pair: u32,
     older: u32,
+}
+
+impl Generation {
+    fn places(&self) -> Range<usize> {
+        self.start as usize..(self.start + self.length) as usize
+    }
 }
 
 /// What happened to a pair in the current merge.
@@ -61,7 +69,7 @@ struct Generation {
 struct Touched {
     pair: u32,
     created: u32,
-    start: usize,
+    start: u32,
     before: Option<i64>,
 }
 
@@ -74,6 +82,8 @@ pub(super) struct PairIndex {
     lookup: HashTable<u32>,
     generations: Vec<Generation>,
     sites: Vec<u32>,
+    /// How many of the sites belong to generations that were merged.
+    taken: usize,
     histogram: Histogram,
     /// The nodes of each required word.
     required: Vec<(u32, u32)>,
@@ -128,13 +138,13 @@ impl PairIndex {
             record.open = 1;
             index.histogram.change(None, record.listed());
             index.generations.push(Generation { start, length, pair: pair as u32, older: NONE });
-            start += length as usize;
+            start += length;
         }
-        index.sites.resize(start, NONE);
-        let mut next: Vec<usize> = index.generations.iter().map(|g| g.start).collect();
+        index.sites.resize(start as usize, NONE);
+        let mut next: Vec<u32> = index.generations.iter().map(|g| g.start).collect();
         for (node, site) in index.nodes.iter().zip(0..) {
             if let Some(next) = next.get_mut(node.pair as usize) {
-                index.sites[*next] = site;
+                index.sites[*next as usize] = site;
                 *next += 1;
             }
         }
@@ -216,11 +226,12 @@ impl PairIndex {
         let mut first = NONE;
         let mut generation = self.pairs[pair as usize].last;
         while generation != NONE {
-            let Generation { start, length, older, .. } = self.generations[generation as usize];
-            let sites = &self.sites[start..start + length as usize];
-            let live = sites.iter().find(|&&site| self.nodes[site as usize].pair == pair);
+            let record = &self.generations[generation as usize];
+            let live = self.sites[record.places()]
+                .iter()
+                .find(|&&site| self.nodes[site as usize].pair == pair);
             first = first.min(live.copied().unwrap_or(NONE));
-            generation = older;
+            generation = record.older;
         }
         first
     }
@@ -233,12 +244,12 @@ impl PairIndex {
         while generation != NONE {
             let Generation { start, length, older, .. } =
                 &mut self.generations[generation as usize];
-            while *length > 0 && self.nodes[self.sites[*start] as usize].pair != pair {
+            while *length > 0 && self.nodes[self.sites[*start as usize] as usize].pair != pair {
                 *start += 1;
                 *length -= 1;
             }
             if *length > 0 {
-                first = first.min(self.sites[*start]);
+                first = first.min(self.sites[*start as usize]);
             }
             generation = *older;
         }
@@ -254,9 +265,10 @@ impl PairIndex {
         let single = generation != NONE && self.generations[generation as usize].older == NONE;
         let mut sites = Vec::new();
         while generation != NONE {
-            let Generation { start, length, older, .. } = self.generations[generation as usize];
-            sites.extend_from_slice(&self.sites[start..start + length as usize]);
-            generation = older;
+            let record = &mut self.generations[generation as usize];
+            sites.extend_from_slice(&self.sites[record.places()]);
+            self.taken += std::mem::take(&mut record.length) as usize;
+            generation = record.older;
         }
         if !single {
             sites.sort_unstable();
@@ -266,29 +278,31 @@ impl PairIndex {
 
     /// Takes the sites of the pair in those words that one generation was created in.
     pub(super) fn take_words(&mut self, generation: u32) -> Vec<u32> {
-        let Generation { start, length, pair, older } = self.generations[generation as usize];
+        let taken = &mut self.generations[generation as usize];
+        let (pair, older) = (taken.pair, taken.older);
+        let mut sites = self.sites[taken.places()].to_vec();
+        taken.length = 0;
+        self.taken += sites.len();
         self.begin(pair);
         let record = &mut self.pairs[pair as usize];
         record.open = record.open.saturating_sub(1);
         let newest = record.last;
-        let mut sites = self.sites[start..start + length as usize].to_vec();
         if newest != generation || older != NONE {
             let mut words: Vec<u32> = sites.iter().map(|&site| self.word(site)).collect();
             words.dedup();
             let mut other = newest;
             while other != NONE {
-                let Generation { start, length, older, .. } = self.generations[other as usize];
+                let record = &self.generations[other as usize];
                 if other != generation {
-                    let all = &self.sites[start..start + length as usize];
+                    let all = &self.sites[record.places()];
                     sites.extend(
                         all.iter().filter(|&&site| words.binary_search(&self.word(site)).is_ok()),
                     );
                 }
-                other = older;
+                other = record.older;
             }
             sites.sort_unstable();
         }
-        self.generations[generation as usize].length = 0;
         sites
     }
 
@@ -376,7 +390,10 @@ impl PairIndex {
     /// Ends a merge: files the created sites as generations and returns the range of these.
     pub(super) fn settle(&mut self) -> std::ops::Range<u32> {
         let first = self.generations.len() as u32;
-        let mut start = self.sites.len();
+        if self.taken > self.sites.len() / 2 {
+            self.close_gaps();
+        }
+        let mut start = self.sites.len() as u32;
         for touched in &mut self.touched {
             touched.start = start;
             let record = &mut self.pairs[touched.pair as usize];
@@ -390,23 +407,35 @@ impl PairIndex {
                 });
                 record.last = generation;
                 record.open += 1;
-                start += touched.created as usize;
+                start += touched.created;
             } else {
-                touched.start = usize::MAX;
+                touched.start = NONE;
             }
             self.histogram.change(touched.before, record.listed());
         }
-        self.sites.resize(start, NONE);
+        self.sites.resize(start as usize, NONE);
         for &(slot, site) in &self.created {
             let next = &mut self.touched[slot as usize].start;
-            if *next != usize::MAX {
-                self.sites[*next] = site;
+            if *next != NONE {
+                self.sites[*next as usize] = site;
                 *next += 1;
             }
         }
         self.touched.clear();
         self.created.clear();
         first..self.generations.len() as u32
+    }
+
+    /// Moves the sites together that still wait. Done when half are taken, all calls are linear.
+    fn close_gaps(&mut self) {
+        let mut end = 0;
+        for generation in &mut self.generations {
+            self.sites.copy_within(generation.places(), end as usize);
+            generation.start = end;
+            end += generation.length;
+        }
+        self.sites.truncate(end as usize);
+        self.taken = 0;
     }
 
     fn touch(&mut self, pair: u32) -> u32 {
@@ -483,45 +512,5 @@ impl Pair {
     /// The count under which the pair waits to be merged, if it does.
     fn listed(&self) -> Option<i64> {
         (self.open > 0 && self.count > 0).then_some(self.count)
-    }
-}
-
-/// How many pairs have each count: an array for small counts, which nearly all are.
-#[derive(Debug, Default)]
-struct Histogram {
-    small: Vec<u64>,
-    large: FxHashMap<i64, u64>,
-}
-
-impl Histogram {
-    const SMALL: usize = 4096;
-
-    fn get(&self, count: i64) -> u64 {
-        match usize::try_from(count) {
-            Ok(i) if i < Self::SMALL => self.small.get(i).copied().unwrap_or(0),
-            _ => self.large.get(&count).copied().unwrap_or(0),
-        }
-    }
-
-    fn change(&mut self, before: Option<i64>, after: Option<i64>) {
-        if before == after {
-            return;
-        }
-        for (count, added) in [(before, false), (after, true)] {
-            let Some(count) = count else { continue };
-            let slot = match usize::try_from(count) {
-                Ok(i) if i < Self::SMALL => {
-                    if self.small.is_empty() {
-                        self.small.resize(Self::SMALL, 0);
-                    }
-                    &mut self.small[i]
-                }
-                _ => self.large.entry(count).or_insert(0),
-            };
-            *slot = if added { *slot + 1 } else { slot.saturating_sub(1) };
-            if *slot == 0 {
-                self.large.remove(&count);
-            }
-        }
     }
 }
