@@ -33,7 +33,7 @@
 
 use super::WordCounts;
 use super::merging::{BpeMerge, BpeOptions, BpeTraining, MergeEvent, StopReason, TieRule};
-use super::pairs::PairIndex;
+use super::pairs::{PARKED, PairIndex};
 use super::queue::{Entry, Queue, ids_key};
 use super::steps::Steps;
 use super::symbols::{Prepared, Tokens, prepare};
@@ -85,8 +85,10 @@ pub(super) fn merge_all(
         queue: Queue::new(options.tie),
         tie: options.tie,
         exact: options.tie != TieRule::LowestIds || !options.required.is_empty(),
+        floor: 1,
     };
     drop(ends);
+    trainer.raise_floor(options.vocab_size.saturating_sub(tokens.len()));
     for generation in trainer.pairs.generations() {
         trainer.push(generation, &tokens);
     }
@@ -152,9 +154,50 @@ struct Trainer {
     tie: TieRule,
     /// Whether a merge takes every site of a pair, so that its count is clear afterwards.
     exact: bool,
+    /// Pairs with a lower count are not queued: most pairs are rare and never come up. When the
+    /// queue is empty the floor sinks, and what is above it then is queued.
+    floor: i64,
 }
 
+/// How many times as many pairs as merges are queued at first. None in tests, which thus see the
+/// floor sink.
+const SPARE: usize = if cfg!(test) { 0 } else { 4 };
+
 impl Trainer {
+    /// Sets the floor so that a few times as many pairs are above it as there will be merges.
+    fn raise_floor(&mut self, merges: usize) {
+        let pairs = self.pairs.generations().map(|g| self.pairs.count(self.pairs.pair_of(g)));
+        let mut counts: Vec<i64> = pairs.collect();
+        let enough = merges.saturating_mul(SPARE);
+        if enough < counts.len() {
+            let (_, &mut floor, _) = counts.select_nth_unstable_by(enough, |a, b| b.cmp(a));
+            self.floor = floor.clamp(1, PARKED);
+        }
+    }
+
+    /// Lowers the floor and queues what is above it; false if it cannot sink.
+    fn sink_floor(&mut self, tokens: &Tokens) -> bool {
+        if self.floor <= 1 {
+            return false;
+        }
+        self.floor = (self.floor / 8).max(1);
+        for generation in self.pairs.generations() {
+            let pair = self.pairs.pair_of(generation);
+            let count = self.pairs.parked(pair);
+            if self.pairs.newest(pair) == generation && count >= self.floor {
+                self.pairs.park(pair, 0);
+                self.enqueue(generation, count, tokens);
+            }
+        }
+        true
+    }
+
+    /// Whether a pair with this count may wait outside the queue: one entry speaks for it.
+    fn may_park(&self, generation: u32, count: i64) -> bool {
+        let alone = self.exact || self.pairs.older(generation).is_none();
+        alone && 0 < count && count < self.floor
+    }
+
     fn tie_of(&mut self, pair: u32) -> u64 {
         match self.tie {
             TieRule::FirstSeen => self.pairs.first_site(pair).into(),
@@ -162,29 +205,62 @@ impl Trainer {
         }
     }
 
+    fn enqueue(&mut self, generation: u32, count: i64, tokens: &Tokens) {
+        let tie = self.tie_of(self.pairs.pair_of(generation));
+        self.queue.push(Entry { count, tie, generation }, tokens);
+    }
+
+    /// Queues a generation at the count of its pair, or parks the pair below the floor.
     fn push(&mut self, generation: u32, tokens: &Tokens) {
         let pair = self.pairs.pair_of(generation);
-        let (count, tie) = (self.pairs.count(pair), self.tie_of(pair));
-        self.queue.push(Entry { count, tie, generation }, tokens);
+        let parked = self.pairs.parked(pair);
+        self.pairs.park(pair, 0);
+        // An older generation that has its own entry keeps the count that it had.
+        if let Some(older) = self.pairs.older(generation)
+            && !self.exact
+            && parked > 0
+        {
+            self.enqueue(older, parked, tokens);
+        }
+        let count = self.pairs.count(pair);
+        if self.may_park(generation, count) {
+            self.pairs.park(pair, count);
+        } else {
+            self.enqueue(generation, count, tokens);
+        }
     }
 
     /// The best entry that is up to date.
     fn next(&mut self, tokens: &Tokens) -> Option<Entry> {
-        while let Some(entry) = self.queue.pop(tokens) {
-            let pair = self.pairs.pair_of(entry.generation);
-            let newest = self.pairs.newest(pair);
-            // Where counts are exact, the newest entry of a pair speaks for all its sites, and
-            // none stays for a pair that is gone.
-            if self.exact && (newest != entry.generation || self.pairs.count(pair) <= 0) {
+        loop {
+            let Some(entry) = self.queue.pop(tokens) else {
+                if self.sink_floor(tokens) {
+                    continue;
+                }
+                return None;
+            };
+            // What is parked may come before an entry below the floor.
+            if entry.count < self.floor && self.sink_floor(tokens) {
+                self.queue.push(entry, tokens);
                 continue;
             }
+            let pair = self.pairs.pair_of(entry.generation);
             let (count, tie) = (self.pairs.count(pair), self.tie_of(pair));
-            if (count, tie) == (entry.count, entry.tie) {
+            // Where counts are exact, the newest entry of a pair speaks for all its sites, and
+            // none stays for a pair that is gone.
+            if self.exact && (self.pairs.newest(pair) != entry.generation || count <= 0) {
+                continue;
+            }
+            if (count, tie) != (entry.count, entry.tie) {
+                if self.may_park(entry.generation, count) {
+                    self.pairs.park(pair, count);
+                } else {
+                    self.queue.push(Entry { count, tie, ..entry }, tokens);
+                }
+            } else {
                 return (count > 0).then_some(entry);
             }
-            self.queue.push(Entry { count, tie, ..entry }, tokens);
         }
-        None
     }
 
     /// Merges, queues the pairs that came up, and returns how many tokens that saved.

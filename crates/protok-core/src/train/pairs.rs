@@ -34,6 +34,9 @@ struct Node {
     pair: u32,
 }
 
+/// The most that the count of a parked pair may be.
+pub(super) const PARKED: i64 = u32::MAX as i64;
+
 /// Sites to look at before the first of them is merged.
 const BATCH: usize = 64;
 
@@ -48,6 +51,8 @@ struct Pair {
     open: u32,
     /// The place in `touched`, valid if the entry there is this pair's.
     slot: u32,
+    /// The count at which its newest generation waits outside the queue, or zero.
+    parked: u32,
 }
 
 #[derive(Debug)]
@@ -203,6 +208,22 @@ impl PairIndex {
     /// The newest generation of `pair`, if it waits to be merged.
     pub(super) fn newest(&self, pair: u32) -> u32 {
         self.pairs[pair as usize].last
+    }
+
+    /// The generation of the same pair before this one.
+    pub(super) fn older(&self, generation: u32) -> Option<u32> {
+        let older = self.generations[generation as usize].older;
+        (older != NONE).then_some(older)
+    }
+
+    /// The count at which the pair was parked; zero if it is not.
+    pub(super) fn parked(&self, pair: u32) -> i64 {
+        self.pairs[pair as usize].parked.into()
+    }
+
+    /// Notes the count, up to [`PARKED`], at which a pair waits outside the queue.
+    pub(super) fn park(&mut self, pair: u32, count: i64) {
+        self.pairs[pair as usize].parked = u32::try_from(count).unwrap_or(0);
     }
 
     /// How many pairs wait with exactly this count.
@@ -499,7 +520,7 @@ impl PairIndex {
             return pair;
         }
         let new = pairs.len() as u32;
-        pairs.push(Pair { left, right, count: 0, last: NONE, open: 0, slot: NONE });
+        pairs.push(Pair { left, right, count: 0, last: NONE, open: 0, slot: NONE, parked: 0 });
         lookup.insert_unique(hashed, new, |&i| {
             let pair = &pairs[i as usize];
             hash(pair.left, pair.right)
