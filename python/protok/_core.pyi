@@ -464,6 +464,7 @@ def train_wordpiece(
     observer: Callable[[int, int], object] | None = None,
     every: int = 256,
 ) -> WordPieceTraining: ...
+
 @final
 class SpanCounter:
     def __new__(

@@ -22,7 +22,7 @@ BOOKS = ("moby-dick", "the-origin-of-species", "pride-and-prejudice", "king-jame
 
 
 def counted(lines: list[str], pre_tokenizer: dict[str, Any]) -> _core.WordCounter:
-    components = {
+    components: dict[str, Any] = {
         "version": "1.0",
         "truncation": None,
         "padding": None,
