@@ -18,6 +18,7 @@ __all__ = [
     "ControlToken",
     "Delta",
     "Encoding",
+    "SpanCounter",
     "StopMatcher",
     "Stream",
     "TokenBytes",
@@ -31,6 +32,10 @@ __all__ = [
     "edit",
     "encode_trusted",
     "train_bpe",
+    "train_superwords",
+    "train_unigram",
+    "train_wordpiece",
+    "unigram_likelihood",
 ]
 
 # Left out, it means "raise" where one text is encoded, and "text" where texts are counted.
@@ -409,13 +414,22 @@ class WordCounter:
 # left, right, token, count, tied, ties, tokens after: ids but for the counts
 MergeRecord: TypeAlias = tuple[int, int, int, int, int, list[Span], int]
 
-class Training(TypedDict):
+class MergeTraining(TypedDict):
     tokens: list[str]
-    merges: list[MergeRecord]
+    required_merges: list[int]
     special_tokens: int
     base_size: int
     initial_tokens: int
     stop: Literal["vocab_size", "no_pairs", "min_frequency", "observer"]
+
+class Training(MergeTraining):
+    merges: list[MergeRecord]
+
+# The same, but ties are not always counted; and the score
+ScoredMergeRecord: TypeAlias = tuple[int, int, int, int, int | None, list[Span], int, float]
+
+class WordPieceTraining(MergeTraining):
+    merges: list[ScoredMergeRecord]
 
 def train_bpe(
     counter: WordCounter,
@@ -431,10 +445,102 @@ def train_bpe(
     separate_end_of_word: bool = False,
     continuing_subword_prefix: str | None = None,
     max_token_length: int | None = None,
+    character_coverage: float | None = None,
+    required: Sequence[str] = ...,
     listed_ties: int = 0,
     observer: Callable[[int, int], object] | None = None,
     every: int = 256,
 ) -> Training: ...
+def train_wordpiece(
+    counter: WordCounter,
+    *,
+    vocab_size: int,
+    scoring: Literal["counts", "likelihood"] = "counts",
+    tie: str = "lowest-ids",
+    min_frequency: int = 0,
+    special_tokens: Sequence[str] = ...,
+    initial_alphabet: str = "",
+    limit_alphabet: int | None = None,
+    continuing_subword_prefix: str = ...,
+    max_token_length: int | None = None,
+    required: Sequence[str] = ...,
+    listed_ties: int = 0,
+    observer: Callable[[int, int], object] | None = None,
+    every: int = 256,
+) -> WordPieceTraining: ...
+
+@final
+class SpanCounter:
+    def __new__(
+        cls,
+        tokenizer_json: bytes,
+        tokens: Sequence[str],
+        merges: Sequence[tuple[int, int, int]],
+        *,
+        special_tokens: int = 0,
+        symbols: Literal["bytes", "characters"] = "bytes",
+        rule: Literal["letters", "any"] = "letters",
+    ) -> Self: ...
+    def __len__(self) -> int: ...
+    def feed(self, texts: Iterable[Text], *, threads: int | None = None) -> None: ...
+
+def train_superwords(
+    spans: SpanCounter,
+    *,
+    vocab_size: int,
+    tie: str = "lowest-ids",
+    min_frequency: int = 0,
+    max_words: int | None = None,
+    listed_ties: int = 0,
+    observer: Callable[[int, int], object] | None = None,
+    every: int = 256,
+) -> Training: ...
+
+class UnigramRound(TypedDict):
+    size: int
+    loss: float
+    tokens: float
+    left: int
+
+class UnigramTraining(TypedDict):
+    pieces: list[tuple[str, float]]
+    rounds: list[UnigramRound]
+    special_tokens: int
+    characters: int
+    unknown: int
+    stop: Literal["vocab_size", "no_pieces", "observer"]
+
+def train_unigram(
+    counter: WordCounter,
+    *,
+    vocab_size: int,
+    seed_size: int = 1_000_000,
+    shrinking_factor: float = 0.75,
+    em_iterations: int = 2,
+    max_piece_length: int = 16,
+    character_coverage: float | None = None,
+    special_tokens: Sequence[str] = ...,
+    required: Sequence[str] = ...,
+    byte_fallback: bool = False,
+    split_by_whitespace: bool = True,
+    split_by_unicode_script: bool = True,
+    split_by_number: bool = True,
+    split_digits: bool = False,
+    threads: int | None = None,
+    observer: Callable[[int, int], object] | None = None,
+) -> UnigramTraining: ...
+
+# The first two are negative natural logarithms per character.
+class UnigramLikelihood(TypedDict):
+    marginal: float
+    best_path: float
+    tokens: float
+    characters: int
+    unknown: int
+
+def unigram_likelihood(
+    pieces: Sequence[tuple[str, float]], counter: WordCounter, *, threads: int | None = None
+) -> UnigramLikelihood: ...
 
 @final
 class Delta(structseq[Any], tuple[str, tuple[int, ...], bool, Reason | None]):

@@ -347,3 +347,94 @@ fn worked_examples_of_the_shared_corpus() {
     }
     eprintln!("{checked} lists of merges checked");
 }
+
+#[test]
+fn required_tokens_are_reached_by_rules() {
+    let words = counts([("abcabc", 9), ("bcd", 5), ("xyz", 1), ("abcd", 3)]);
+    for (tie, _) in RULES.into_iter().chain([(TieRule::LowestIds, "ids")]) {
+        for size in 14..20 {
+            let required = ["abd", "zyx", "q", "abcabc"].map(str::to_owned).to_vec();
+            let options = BpeOptions { vocab_size: size, required, ..characters(tie) };
+            if size < 17 {
+                let error = bpe::train(&words, &options, &mut |_| ControlFlow::Continue(()));
+                assert_eq!(error.unwrap_err().location.as_deref(), Some("vocab_size"), "{size}");
+                continue;
+            }
+            let training = train(&words, &options);
+            assert_eq!(training.tokens.len(), size);
+            for token in &options.required {
+                assert_eq!(encoded(token, &training), [token.as_str()], "{tie:?} {size}");
+            }
+        }
+    }
+}
+
+/// Applies the rules to a word, the first in rank and leftmost first.
+fn encoded(word: &str, training: &BpeTraining) -> Vec<String> {
+    let mut parts: Vec<String> = word.chars().map(String::from).collect();
+    let rank =
+        |left: &str, right: &str| training.merge_texts().position(|rule| rule == (left, right));
+    while let Some((_, at)) = parts
+        .windows(2)
+        .enumerate()
+        .filter_map(|(at, two)| rank(&two[0], &two[1]).map(|rank| (rank, at)))
+        .min()
+    {
+        let right = parts.remove(at + 1);
+        parts[at] += &right;
+    }
+    parts
+}
+
+#[test]
+fn required_tokens_do_not_change_what_comes_before() {
+    let words = counts(CAT_MAT);
+    let plain = train(&words, &BpeOptions { vocab_size: 25, ..characters(TieRule::FirstSeen) });
+    let required = vec!["mad".to_owned()];
+    let options = BpeOptions { vocab_size: 27, required, ..characters(TieRule::FirstSeen) };
+    let asked = train(&words, &options);
+    assert_eq!(lines(&asked)[..10], lines(&plain)[..10]);
+    let forced: Vec<String> = asked
+        .merge_texts()
+        .zip(&asked.merges)
+        .filter(|(_, merge)| merge.required)
+        .map(|((left, right), _)| format!("{left} {right}"))
+        .collect();
+    assert_eq!(forced, ["m a", "ma d"]);
+}
+
+#[test]
+fn coverage_cuts_words_at_rare_characters() {
+    let words = counts([("ab", 50), ("axb", 9), ("\u{2581}", 1), ("axab", 1)]);
+    let options = BpeOptions {
+        character_coverage: Some(0.9),
+        vocab_size: 4,
+        ..characters(TieRule::FirstSeen)
+    };
+    let training = train(&words, &options);
+    assert_eq!(training.tokens, ["a", "b", "\u{2581}", "ab"]);
+    // Were x left out as limit_alphabet does, the pair would stand in "axb" too.
+    assert_eq!(training.merges[0].count, 51);
+    let limited =
+        BpeOptions { limit_alphabet: Some(2), vocab_size: 3, ..characters(TieRule::FirstSeen) };
+    assert_eq!(train(&words, &limited).merges[0].count, 60);
+    let bytes = BpeOptions { character_coverage: Some(0.9), ..BpeOptions::all_bytes(300) };
+    let error = bpe::train(&words, &bytes, &mut |_| ControlFlow::Continue(())).unwrap_err();
+    assert_eq!(error.location.as_deref(), Some("character_coverage"));
+}
+
+#[test]
+fn hostile_corpora_are_trained() {
+    let same = "a".repeat(1_000_000);
+    let training = train(
+        &counts([(same.as_str(), 1)]),
+        &BpeOptions { vocab_size: 30, ..characters(TieRule::LowestIds) },
+    );
+    // Doubling goes on until the word is in two parts at most; odd ends join too.
+    assert!(training.tokens.len() <= 30 && training.merges.len() >= 19);
+    let mut bytes = WordCounts::new();
+    bytes.add(letters(400_000), 1).unwrap();
+    bytes.add([0xFF, 0xFE, 0x00], 1).unwrap();
+    let training = train(&bytes, &BpeOptions::all_bytes(2000));
+    assert_eq!(training.tokens.len(), 2000);
+}

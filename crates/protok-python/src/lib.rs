@@ -17,6 +17,10 @@ mod restore;
 mod stream;
 mod tokenizer;
 mod training;
+mod training_observer;
+mod training_superwords;
+mod training_unigram;
+mod training_wordpiece;
 mod trusted;
 mod vocab;
 
@@ -43,6 +47,12 @@ mod _core {
     use super::tokenizer::Tokenizer;
     #[pymodule_export]
     use super::training::{WordCounter, train_bpe};
+    #[pymodule_export]
+    use super::training_superwords::{SpanCounter, train_superwords};
+    #[pymodule_export]
+    use super::training_unigram::{train_unigram, unigram_likelihood};
+    #[pymodule_export]
+    use super::training_wordpiece::train_wordpiece;
     #[pymodule_export]
     use super::trusted::encode_trusted;
     #[pymodule_export]

@@ -6,12 +6,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use protok_core::formats::{self, Files};
 use protok_core::parallel::thread_count;
 use protok_core::train::corpus;
-use protok_core::train::{BpeOptions, EndOfWord, StopReason, Symbols, TieRule, bpe};
+use protok_core::train::{BpeOptions, BpeTraining, EndOfWord, StopReason, Symbols, TieRule, bpe};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 
 use crate::arguments::Text;
 use crate::errors::{OrRaise, to_python};
+use crate::training_observer::Observer;
 
 /// Weighted word counts of a corpus.
 #[pyclass(frozen, module = "protok._core")]
@@ -20,7 +21,7 @@ pub struct WordCounter {
 }
 
 impl WordCounter {
-    fn lock(&self) -> MutexGuard<'_, corpus::WordCounter> {
+    pub fn lock(&self) -> MutexGuard<'_, corpus::WordCounter> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -78,7 +79,7 @@ impl WordCounter {
 /// Learns BPE merges from counted words. `observer`, if any, is called every `every` steps with
 /// the number of the step and the size of the vocabulary.
 #[pyfunction]
-#[pyo3(signature = (counter, *, vocab_size, symbols="bytes", tie="lowest-ids", min_frequency=0, special_tokens=Vec::new(), initial_alphabet="", limit_alphabet=None, end_of_word_suffix=None, separate_end_of_word=false, continuing_subword_prefix=None, max_token_length=None, listed_ties=0, observer=None, every=256))]
+#[pyo3(signature = (counter, *, vocab_size, symbols="bytes", tie="lowest-ids", min_frequency=0, special_tokens=Vec::new(), initial_alphabet="", limit_alphabet=None, end_of_word_suffix=None, separate_end_of_word=false, continuing_subword_prefix=None, max_token_length=None, character_coverage=None, required=Vec::new(), listed_ties=0, observer=None, every=256))]
 #[allow(clippy::too_many_arguments)]
 pub fn train_bpe<'py>(
     py: Python<'py>,
@@ -94,6 +95,8 @@ pub fn train_bpe<'py>(
     separate_end_of_word: bool,
     continuing_subword_prefix: Option<String>,
     max_token_length: Option<usize>,
+    character_coverage: Option<f64>,
+    required: Vec<String>,
     listed_ties: usize,
     observer: Option<Py<PyAny>>,
     every: usize,
@@ -107,57 +110,50 @@ pub fn train_bpe<'py>(
         )?,
         initial_alphabet: initial_alphabet.chars().collect(),
         limit_alphabet,
+        character_coverage,
         special_tokens,
+        required,
         end_of_word_suffix,
         end_of_word: if separate_end_of_word { EndOfWord::Separate } else { EndOfWord::Glued },
         continuing_subword_prefix,
         max_token_length,
-        tie: choose(
-            tie,
-            &[
-                ("lowest-ids", TieRule::LowestIds),
-                ("lexicographic-first", TieRule::LexicographicFirst),
-                ("lexicographic-last", TieRule::LexicographicLast),
-                ("first-seen", TieRule::FirstSeen),
-            ],
-        )?,
+        tie: tie_rule(tie)?,
         listed_ties,
     };
-    let mut raised = None;
+    let mut observer = Observer::new(observer);
     let training = py.detach(|| {
         let counter = counter.lock();
         bpe::train(counter.counts(), &options, &mut |event| {
-            if event.step % every.max(1) != 0 {
-                return ControlFlow::Continue(());
-            }
-            let called = Python::attach(|py| {
-                py.check_signals()?;
-                match &observer {
-                    Some(observer) => observer.call1(py, (event.step, event.vocab_size)).map(drop),
-                    None => Ok(()),
-                }
-            });
-            match called {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(error) => {
-                    raised = Some(error);
-                    ControlFlow::Break(())
-                }
+            if event.step % every.max(1) == 0 {
+                observer.call(event.step, event.vocab_size)
+            } else {
+                ControlFlow::Continue(())
             }
         })
     });
-    if let Some(error) = raised {
-        return Err(error);
-    }
+    observer.finish()?;
     let training = training.or_raise()?;
     let merges: Vec<_> = training
         .merges
         .iter()
         .map(|m| (m.left, m.right, m.token, m.count, m.tied, m.ties.clone(), m.tokens_after))
         .collect();
-    let result = PyDict::new(py);
-    result.set_item("tokens", training.tokens)?;
+    let result = describe(py, training)?;
     result.set_item("merges", merges)?;
+    Ok(result)
+}
+
+/// What all trainers that merge pairs say, but for the merges.
+pub fn describe(py: Python<'_>, training: BpeTraining) -> PyResult<Bound<'_, PyDict>> {
+    let result = PyDict::new(py);
+    let required: Vec<usize> = training
+        .merges
+        .iter()
+        .enumerate()
+        .filter_map(|(step, merge)| merge.required.then_some(step))
+        .collect();
+    result.set_item("tokens", training.tokens)?;
+    result.set_item("required_merges", required)?;
     result.set_item("special_tokens", training.special_tokens)?;
     result.set_item("base_size", training.base_size)?;
     result.set_item("initial_tokens", training.initial_tokens)?;
@@ -171,7 +167,21 @@ pub fn train_bpe<'py>(
     Ok(result)
 }
 
-fn choose<T: Copy>(name: &str, choices: &[(&str, T)]) -> PyResult<T> {
+/// The tie rule of a name.
+pub fn tie_rule(name: &str) -> PyResult<TieRule> {
+    choose(
+        name,
+        &[
+            ("lowest-ids", TieRule::LowestIds),
+            ("lexicographic-first", TieRule::LexicographicFirst),
+            ("lexicographic-last", TieRule::LexicographicLast),
+            ("first-seen", TieRule::FirstSeen),
+        ],
+    )
+}
+
+/// One of the named values.
+pub fn choose<T: Copy>(name: &str, choices: &[(&str, T)]) -> PyResult<T> {
     if let Some((_, value)) = choices.iter().find(|(choice, _)| *choice == name) {
         return Ok(*value);
     }

@@ -20,185 +20,25 @@
 //! vocabulary exceeds is an error. Under the other rules counts are exact at every step, and of
 //! a repeated rule the first stands.
 
+//!
+//! # Required tokens
+//!
+//! They are reached by rules like all others, at the end. Each is a word of the corpus that occurs
+//! no time, so the rules join its symbols as an encoder would; as soon as the vocabulary has only
+//! room for the joins that are still missing, these become rules: of the first required token
+//! that is in parts, its first two parts, and so on. A rule that comes later never undoes a token
+//! that earlier ones make, so each of them, encoded alone, is one token. Where joins share a rule,
+//! training goes on with the room that this leaves. With required tokens counts are exact under
+//! every tie rule.
+
 use super::WordCounts;
-use super::pairs::PairIndex;
+use super::merging::{BpeMerge, BpeOptions, BpeTraining, MergeEvent, StopReason, TieRule};
+use super::pairs::{PARKED, PairIndex};
 use super::queue::{Entry, Queue, ids_key};
+use super::steps::Steps;
 use super::symbols::{Prepared, Tokens, prepare};
-use crate::text::alphabet::BYTE_TO_CHAR;
-use crate::{Error, Result};
-use rustc_hash::FxHashSet;
+use crate::Result;
 use std::ops::ControlFlow;
-
-/// What the first symbols are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Symbols {
-    /// Bytes, spelled in the GPT-2 byte alphabet.
-    #[default]
-    Bytes,
-    /// Unicode characters.
-    Characters,
-}
-
-/// Where the end-of-word suffix goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum EndOfWord {
-    /// Onto the last symbol of a word: `low` starts as `l o w</w>`.
-    #[default]
-    Glued,
-    /// Behind it, as a symbol: `low` starts as `l o w </w>`.
-    Separate,
-}
-
-/// Which of several pairs with the same count is merged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum TieRule {
-    /// The pair with the smallest left id, then the smallest right id, and the bookkeeping of
-    /// Hugging Face's `tokenizers` (see the [module](self)).
-    #[default]
-    LowestIds,
-    /// The pair that sorts first as a pair of texts, by code point.
-    LexicographicFirst,
-    /// The pair that sorts last as a pair of texts, by code point.
-    LexicographicLast,
-    /// The pair met first when the tokens of all words are read in recorded order.
-    FirstSeen,
-}
-
-/// How to train.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BpeOptions {
-    /// The number of tokens in all: special tokens, alphabet and merged tokens.
-    pub vocab_size: usize,
-    /// The smallest count at which a pair is merged. Zero is as one.
-    pub min_frequency: u64,
-    /// What the first symbols are.
-    pub symbols: Symbols,
-    /// Characters that are in the alphabet even if the corpus lacks them. For bytes: characters
-    /// of the byte alphabet.
-    pub initial_alphabet: Vec<char>,
-    /// The most characters in the alphabet; others are dropped from the words.
-    pub limit_alphabet: Option<usize>,
-    /// Tokens with the first ids. A repeated one counts once.
-    pub special_tokens: Vec<String>,
-    /// A mark for the end of a word, such as `</w>`.
-    pub end_of_word_suffix: Option<String>,
-    /// Where that mark goes.
-    pub end_of_word: EndOfWord,
-    /// A mark for symbols inside a word, such as `##`.
-    pub continuing_subword_prefix: Option<String>,
-    /// Merged tokens have fewer symbols than this, except that two first symbols may always
-    /// merge. As in Hugging Face's trainer, the bound itself is not reached.
-    pub max_token_length: Option<usize>,
-    /// Which of several pairs with the same count is merged.
-    pub tie: TieRule,
-    /// The most pairs to list in [`BpeMerge::ties`]. Listing reads all pairs at each tied step,
-    /// which suits corpora that a person reads.
-    pub listed_ties: usize,
-}
-
-impl Default for BpeOptions {
-    fn default() -> Self {
-        Self {
-            vocab_size: 30_000,
-            min_frequency: 0,
-            symbols: Symbols::default(),
-            initial_alphabet: Vec::new(),
-            limit_alphabet: None,
-            special_tokens: Vec::new(),
-            end_of_word_suffix: None,
-            end_of_word: EndOfWord::default(),
-            continuing_subword_prefix: None,
-            max_token_length: None,
-            tie: TieRule::default(),
-            listed_ties: 0,
-        }
-    }
-}
-
-impl BpeOptions {
-    /// Options for bytes whose vocabulary holds all 256, so that any text can be encoded.
-    #[must_use]
-    pub fn all_bytes(vocab_size: usize) -> Self {
-        Self { vocab_size, initial_alphabet: BYTE_TO_CHAR.to_vec(), ..Self::default() }
-    }
-}
-
-/// One merge rule, and what the corpus looked like when it was learned.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BpeMerge {
-    /// The id of the left token.
-    pub left: u32,
-    /// The id of the right token.
-    pub right: u32,
-    /// The id of the token they make.
-    pub token: u32,
-    /// The count of the pair at its step.
-    pub count: u64,
-    /// How many other pairs had the same count.
-    pub tied: u64,
-    /// Those pairs in reading order, as many as [`BpeOptions::listed_ties`] allows.
-    pub ties: Vec<(u32, u32)>,
-    /// The tokens in the corpus, with repetitions, after the step.
-    pub tokens_after: u64,
-}
-
-/// A step of the training, as it happens.
-#[derive(Debug)]
-pub struct MergeEvent<'a> {
-    /// The number of the step, from zero.
-    pub step: usize,
-    /// The text of the left token.
-    pub left: &'a str,
-    /// The text of the right token.
-    pub right: &'a str,
-    /// The text of the token they make.
-    pub token: &'a str,
-    /// Whether the token is new in the vocabulary.
-    pub is_new: bool,
-    /// The number of tokens in the vocabulary after the step.
-    pub vocab_size: usize,
-    /// The rule and its figures.
-    pub merge: &'a BpeMerge,
-}
-
-/// Why a training ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StopReason {
-    /// The vocabulary has the size asked for.
-    VocabSize,
-    /// No pair that may be merged is left: the corpus cannot fill the vocabulary.
-    NoPairs,
-    /// The most frequent pair has this count, below the minimum.
-    MinFrequency(u64),
-    /// The observer asked for it.
-    Observer,
-}
-
-/// A trained vocabulary with its merge rules.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BpeTraining {
-    /// The text of every token, in id order.
-    pub tokens: Vec<String>,
-    /// The rules, best first. None occurs twice.
-    pub merges: Vec<BpeMerge>,
-    /// How many of the first tokens are special.
-    pub special_tokens: usize,
-    /// How many tokens there were before the first merge.
-    pub base_size: usize,
-    /// The symbols in the corpus, with repetitions, before the first merge.
-    pub initial_tokens: u64,
-    /// Why the training ended. Unless it is [`StopReason::VocabSize`], there are fewer tokens
-    /// than asked for.
-    pub stop: StopReason,
-}
-
-impl BpeTraining {
-    /// The rules as texts, in the order of a merges file.
-    pub fn merge_texts(&self) -> impl ExactSizeIterator<Item = (&str, &str)> + '_ {
-        let text = |id: u32| self.tokens[id as usize].as_str();
-        self.merges.iter().map(move |merge| (text(merge.left), text(merge.right)))
-    }
-}
 
 /// Learns merges from weighted words, calling `observer` after each step.
 ///
@@ -229,40 +69,77 @@ pub fn train(
     options: &BpeOptions,
     observer: &mut dyn FnMut(&MergeEvent<'_>) -> ControlFlow<()>,
 ) -> Result<BpeTraining> {
-    let prepared = prepare(words, options)?;
+    merge_all(prepare(words, options)?, options, observer)
+}
+
+/// Merges from a prepared corpus on.
+pub(super) fn merge_all(
+    prepared: Prepared,
+    options: &BpeOptions,
+    observer: &mut dyn FnMut(&MergeEvent<'_>) -> ControlFlow<()>,
+) -> Result<BpeTraining> {
     let mut steps = Steps::new(&prepared, options)?;
+    let Prepared { mut tokens, symbols, ends, weights, .. } = prepared;
     let mut trainer = Trainer {
-        pairs: PairIndex::new(&prepared),
+        pairs: PairIndex::new(symbols, &ends, weights),
         queue: Queue::new(options.tie),
         tie: options.tie,
+        exact: options.tie != TieRule::LowestIds || !options.required.is_empty(),
+        floor: 1,
     };
-    drop((prepared.symbols, prepared.ends, prepared.weights));
-    let mut tokens = prepared.tokens;
+    drop(ends);
+    trainer.raise_floor(options.vocab_size.saturating_sub(tokens.len()));
     for generation in trainer.pairs.generations() {
         trainer.push(generation, &tokens);
     }
     let stop = loop {
-        if tokens.len() >= options.vocab_size {
+        let joins = trainer.pairs.joins();
+        if tokens.len() >= options.vocab_size && joins == 0 {
             break StopReason::VocabSize;
         }
-        let Some(entry) = trainer.next(&tokens) else { break StopReason::NoPairs };
-        let count = entry.count.unsigned_abs();
-        if count < options.min_frequency {
-            break StopReason::MinFrequency(count);
+        let mut chosen = Err(StopReason::VocabSize);
+        if tokens.len() + joins < options.vocab_size {
+            chosen = trainer.next(&tokens).ok_or(StopReason::NoPairs).and_then(|entry| {
+                let count = entry.count.unsigned_abs();
+                let frequent = count >= options.min_frequency;
+                if frequent { Ok(entry) } else { Err(StopReason::MinFrequency(count)) }
+            });
         }
-        let pair = trainer.pairs.pair_of(entry.generation);
-        let tied = trainer.pairs.waiting(entry.count).saturating_sub(1);
-        let mut ties = Vec::new();
+        // Without room for more, or without more pairs, required tokens are joined.
+        let required = chosen.is_err();
+        let (entry, pair) = match chosen {
+            Ok(entry) => (Some(entry), trainer.pairs.pair_of(entry.generation)),
+            Err(stop) => match trainer.pairs.next_join() {
+                Some(pair) => (None, pair),
+                None => break stop,
+            },
+        };
+        let count = trainer.pairs.count(pair);
+        let (mut tied, mut ties) = (0, Vec::new());
+        if !required {
+            tied = trainer.pairs.waiting(count).saturating_sub(1);
+        }
         if tied > 0 && options.listed_ties > 0 {
-            let waiting = trainer.pairs.waiting_pairs(entry.count).into_iter();
+            let waiting = trainer.pairs.waiting_pairs(count).into_iter();
             let others = waiting.filter(|&(_, other)| other != pair);
             ties.extend(others.take(options.listed_ties).map(|(_, p)| trainer.pairs.symbols(p)));
         }
         let (left, right) = trainer.pairs.symbols(pair);
         let (token, is_new) = steps.spell(left, right, &mut tokens)?;
-        let saved =
-            trainer.merge(entry, token, &tokens, &|left, right| steps.may_merge(left, right));
-        let merge = BpeMerge { left, right, token, count, tied, ties, tokens_after: 0 };
+        let may_merge = |left, right| steps.may_merge(left, right);
+        let saved = trainer.merge(entry, pair, token, &tokens, &may_merge);
+        let count = count.unsigned_abs();
+        let merge = BpeMerge {
+            left,
+            right,
+            token,
+            count,
+            parts: None,
+            required,
+            tied,
+            ties,
+            tokens_after: 0,
+        };
         if steps.record(merge, saved, is_new, &tokens, observer).is_break() {
             break StopReason::Observer;
         }
@@ -273,11 +150,54 @@ pub fn train(
 /// The queue over the index, in one of two ways of keeping counts.
 struct Trainer {
     pairs: PairIndex,
-    queue: Queue,
+    queue: Queue<Entry>,
     tie: TieRule,
+    /// Whether a merge takes every site of a pair, so that its count is clear afterwards.
+    exact: bool,
+    /// Pairs with a lower count are not queued: most pairs are rare and never come up. When the
+    /// queue is empty the floor sinks, and what is above it then is queued.
+    floor: i64,
 }
 
+/// How many times as many pairs as merges are queued at first. None in tests, which thus see the
+/// floor sink.
+const SPARE: usize = if cfg!(test) { 0 } else { 4 };
+
 impl Trainer {
+    /// Sets the floor so that a few times as many pairs are above it as there will be merges.
+    fn raise_floor(&mut self, merges: usize) {
+        let pairs = self.pairs.generations().map(|g| self.pairs.count(self.pairs.pair_of(g)));
+        let mut counts: Vec<i64> = pairs.collect();
+        let enough = merges.saturating_mul(SPARE);
+        if enough < counts.len() {
+            let (_, &mut floor, _) = counts.select_nth_unstable_by(enough, |a, b| b.cmp(a));
+            self.floor = floor.clamp(1, PARKED);
+        }
+    }
+
+    /// Lowers the floor and queues what is above it; false if it cannot sink.
+    fn sink_floor(&mut self, tokens: &Tokens) -> bool {
+        if self.floor <= 1 {
+            return false;
+        }
+        self.floor = (self.floor / 8).max(1);
+        for generation in self.pairs.generations() {
+            let pair = self.pairs.pair_of(generation);
+            let count = self.pairs.parked(pair);
+            if self.pairs.newest(pair) == generation && count >= self.floor {
+                self.pairs.park(pair, 0);
+                self.enqueue(generation, count, tokens);
+            }
+        }
+        true
+    }
+
+    /// Whether a pair with this count may wait outside the queue: one entry speaks for it.
+    fn may_park(&self, generation: u32, count: i64) -> bool {
+        let alone = self.exact || self.pairs.older(generation).is_none();
+        alone && 0 < count && count < self.floor
+    }
+
     fn tie_of(&mut self, pair: u32) -> u64 {
         match self.tie {
             TieRule::FirstSeen => self.pairs.first_site(pair).into(),
@@ -285,169 +205,83 @@ impl Trainer {
         }
     }
 
+    fn enqueue(&mut self, generation: u32, count: i64, tokens: &Tokens) {
+        let tie = self.tie_of(self.pairs.pair_of(generation));
+        self.queue.push(Entry { count, tie, generation }, tokens);
+    }
+
+    /// Queues a generation at the count of its pair, or parks the pair below the floor.
     fn push(&mut self, generation: u32, tokens: &Tokens) {
         let pair = self.pairs.pair_of(generation);
-        let (count, tie) = (self.pairs.count(pair), self.tie_of(pair));
-        self.queue.push(Entry { count, tie, generation }, tokens);
+        let parked = self.pairs.parked(pair);
+        self.pairs.park(pair, 0);
+        // An older generation that has its own entry keeps the count that it had.
+        if let Some(older) = self.pairs.older(generation)
+            && !self.exact
+            && parked > 0
+        {
+            self.enqueue(older, parked, tokens);
+        }
+        let count = self.pairs.count(pair);
+        if self.may_park(generation, count) {
+            self.pairs.park(pair, count);
+        } else {
+            self.enqueue(generation, count, tokens);
+        }
     }
 
     /// The best entry that is up to date.
     fn next(&mut self, tokens: &Tokens) -> Option<Entry> {
-        while let Some(entry) = self.queue.pop(tokens) {
-            let pair = self.pairs.pair_of(entry.generation);
-            let newest = self.pairs.newest(pair);
-            // Where counts are exact, the newest entry of a pair speaks for all its sites, and
-            // none stays for a pair that is gone.
-            let exact = self.tie != TieRule::LowestIds;
-            if exact && (newest != entry.generation || self.pairs.count(pair) <= 0) {
+        loop {
+            let Some(entry) = self.queue.pop(tokens) else {
+                if self.sink_floor(tokens) {
+                    continue;
+                }
+                return None;
+            };
+            // What is parked may come before an entry below the floor.
+            if entry.count < self.floor && self.sink_floor(tokens) {
+                self.queue.push(entry, tokens);
                 continue;
             }
+            let pair = self.pairs.pair_of(entry.generation);
             let (count, tie) = (self.pairs.count(pair), self.tie_of(pair));
-            if (count, tie) == (entry.count, entry.tie) {
+            // Where counts are exact, the newest entry of a pair speaks for all its sites, and
+            // none stays for a pair that is gone.
+            if self.exact && (self.pairs.newest(pair) != entry.generation || count <= 0) {
+                continue;
+            }
+            if (count, tie) != (entry.count, entry.tie) {
+                if self.may_park(entry.generation, count) {
+                    self.pairs.park(pair, count);
+                } else {
+                    self.queue.push(Entry { count, tie, ..entry }, tokens);
+                }
+            } else {
                 return (count > 0).then_some(entry);
             }
-            self.queue.push(Entry { count, tie, ..entry }, tokens);
         }
-        None
     }
 
     /// Merges, queues the pairs that came up, and returns how many tokens that saved.
     fn merge(
         &mut self,
-        entry: Entry,
+        entry: Option<Entry>,
+        pair: u32,
         token: u32,
         tokens: &Tokens,
         may_merge: &dyn Fn(u32, u32) -> bool,
     ) -> i64 {
-        let pair = self.pairs.pair_of(entry.generation);
-        let saved = if self.tie == TieRule::LowestIds {
-            let sites = self.pairs.take_words(entry.generation);
-            self.pairs.apply(pair, token, &sites, may_merge)
-        } else {
-            let sites = self.pairs.take_all(pair);
-            let saved = self.pairs.apply(pair, token, &sites, may_merge);
-            self.pairs.clear(pair);
-            saved
+        let saved = match entry {
+            Some(entry) if !self.exact => {
+                let sites = self.pairs.take_words(entry.generation);
+                self.pairs.apply(pair, token, &sites, may_merge)
+            }
+            _ => self.pairs.merge(pair, token, may_merge),
         };
         for generation in self.pairs.settle() {
             self.push(generation, tokens);
         }
         saved
-    }
-}
-
-/// The rules learned so far, and how new tokens are spelled.
-pub(super) struct Steps<'a> {
-    options: &'a BpeOptions,
-    /// How many first symbols each token has; zero if it has not been built.
-    lengths: Vec<usize>,
-    merges: Vec<BpeMerge>,
-    specials: usize,
-    base_size: usize,
-    initial_tokens: u64,
-    tokens_now: u64,
-    text: String,
-}
-
-impl<'a> Steps<'a> {
-    pub(super) fn new(prepared: &Prepared, options: &'a BpeOptions) -> Result<Self> {
-        let base_size = prepared.tokens.len();
-        if base_size > options.vocab_size {
-            let special = prepared.specials;
-            return Err(Error::input(format!(
-                "A vocabulary of {} tokens cannot hold {special} special tokens and an alphabet \
-                 of {} symbols.",
-                options.vocab_size,
-                base_size - special,
-            ))
-            .at("vocab_size")
-            .hint(format!("Ask for at least {base_size}, or set limit_alphabet.")));
-        }
-        let mut lengths = vec![0; base_size];
-        prepared.symbols.iter().for_each(|&symbol| lengths[symbol as usize] = 1);
-        let initial_tokens = prepared.total.unsigned_abs();
-        Ok(Self {
-            options,
-            lengths,
-            merges: Vec::new(),
-            specials: prepared.specials,
-            base_size,
-            initial_tokens,
-            tokens_now: initial_tokens,
-            text: String::new(),
-        })
-    }
-
-    pub(super) fn may_merge(&self, left: u32, right: u32) -> bool {
-        let (left, right) = (self.lengths[left as usize], self.lengths[right as usize]);
-        self.options.max_token_length.is_none_or(|bound| left + right < bound || left + right == 2)
-    }
-
-    /// The token of a pair, and whether it is new: the left text, then the right one without
-    /// its continuing prefix.
-    pub(super) fn spell(
-        &mut self,
-        left: u32,
-        right: u32,
-        tokens: &mut Tokens,
-    ) -> Result<(u32, bool)> {
-        let mut tail = tokens.get(right);
-        if let Some(prefix) = &self.options.continuing_subword_prefix {
-            tail = tail.strip_prefix(prefix.as_str()).unwrap_or(tail);
-        }
-        self.text.clear();
-        self.text.push_str(tokens.get(left));
-        self.text.push_str(tail);
-        let (token, is_new) = tokens.intern(&self.text)?;
-        self.lengths.resize(tokens.len(), 0);
-        let length = self.lengths[left as usize] + self.lengths[right as usize];
-        let slot = &mut self.lengths[token as usize];
-        if *slot == 0 {
-            *slot = length;
-        }
-        Ok((token, is_new))
-    }
-
-    pub(super) fn record(
-        &mut self,
-        mut merge: BpeMerge,
-        saved: i64,
-        is_new: bool,
-        tokens: &Tokens,
-        observer: &mut dyn FnMut(&MergeEvent<'_>) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
-        self.tokens_now = self.tokens_now.saturating_sub(saved.unsigned_abs());
-        merge.tokens_after = self.tokens_now;
-        let flow = observer(&MergeEvent {
-            step: self.merges.len(),
-            left: tokens.get(merge.left),
-            right: tokens.get(merge.right),
-            token: tokens.get(merge.token),
-            is_new,
-            vocab_size: tokens.len(),
-            merge: &merge,
-        });
-        self.merges.push(merge);
-        flow
-    }
-
-    pub(super) fn finish(mut self, tokens: &Tokens, stop: StopReason) -> BpeTraining {
-        let mut seen = FxHashSet::default();
-        let keep_last = self.options.tie == TieRule::LowestIds;
-        if keep_last {
-            self.merges.reverse();
-        }
-        self.merges.retain(|merge| seen.insert((merge.left, merge.right)));
-        if keep_last {
-            self.merges.reverse();
-        }
-        BpeTraining {
-            tokens: tokens.to_vec(),
-            merges: self.merges,
-            special_tokens: self.specials,
-            base_size: self.base_size,
-            initial_tokens: self.initial_tokens,
-            stop,
-        }
     }
 }

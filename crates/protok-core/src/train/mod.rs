@@ -2,18 +2,28 @@
 //!
 //! Every trainer reads [`WordCounts`], starts from symbols spelled by the same rules, and gives
 //! a result that depends on nothing but counts and options: never on threads or on the order of
-//! a hash map. [`bpe`] is the first.
+//! a hash map. [`bpe`] and [`wordpiece`] merge pairs, [`superwords`] joins
+//! whole words, [`unigram`] removes pieces from a large seed.
 
 pub mod bpe;
 pub mod corpus;
 mod count;
+mod coverage;
+mod histogram;
+mod merging;
 mod pairs;
 mod queue;
 #[cfg(test)]
 mod reference;
+mod steps;
+mod suffixes;
+pub mod superwords;
 mod symbols;
+pub mod unigram;
+pub mod wordpiece;
 
-pub use bpe::{
+pub use count::WordCounts;
+pub use merging::{
     BpeMerge, BpeOptions, BpeTraining, EndOfWord, MergeEvent, StopReason, Symbols, TieRule,
 };
-pub use count::WordCounts;
+pub use unigram::{UnigramOptions, UnigramTraining};

@@ -1,31 +1,44 @@
 //! Where every pair of neighbouring symbols occurs, kept up to date merge by merge.
 //!
-//! All distinct words lie in one array of linked nodes, in recorded order. Every pair has a
-//! count and one or more *generations*: the sites (nodes of the left symbol) that one merge
-//! created, ascending. A site whose node moved on to another pair is dead and skipped. At one
-//! node a token only ever grows, so a dead site never revives.
+//! All distinct words lie in one array of nodes, a node a symbol, in recorded order. A token has
+//! the nodes of its symbols: its first one tells its id, and its first and last one how many they
+//! are, so its neighbours are a step away on both sides without links. Every pair has a count and
+//! one or more *generations*: the sites (first nodes of the left token) that one merge created,
+//! ascending. A site whose node moved on to another pair is dead and skipped. At one node a token
+//! only ever grows, so a dead site never revives.
 //!
 //! A merge visits the sites of its pair and their neighbours: over a whole training O(N + R) for
-//! N symbols and R pairs created, with no rescan of a word, however long. Memory is 20 bytes a
-//! symbol, at most 3 N sites of 4 bytes, and about 60 bytes a pair.
+//! N symbols and R pairs created, with no rescan of a word, however long. Memory is 16 bytes a
+//! symbol, at most 3 N sites of 4 bytes, and about 60 bytes a pair. Most of the time goes into
+//! waiting for nodes to come from memory, so sites are looked at in batches before they are
+//! merged: the processor then waits for many at once.
 
-use super::symbols::Prepared;
+use super::histogram::Histogram;
 use hashbrown::HashTable;
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use rustc_hash::FxBuildHasher;
 use std::hash::BuildHasher;
+use std::ops::Range;
 
 /// No node, no pair, no generation.
 pub(super) const NONE: u32 = u32::MAX;
 
 #[derive(Debug, Clone, Copy)]
+#[repr(align(16))]
 struct Node {
+    /// The token that starts here.
     symbol: u32,
-    previous: u32,
-    next: u32,
+    /// How many nodes the token has that starts or ends here.
+    length: u32,
     word: u32,
-    /// The pair of this node and the next, if there is one and it may be merged.
+    /// The pair of the token that starts here and the next, if there is one and it may be merged.
     pair: u32,
 }
+
+/// The most that the count of a parked pair may be.
+pub(super) const PARKED: i64 = u32::MAX as i64;
+
+/// Sites to look at before the first of them is merged.
+const BATCH: usize = 64;
 
 #[derive(Debug)]
 struct Pair {
@@ -38,14 +51,22 @@ struct Pair {
     open: u32,
     /// The place in `touched`, valid if the entry there is this pair's.
     slot: u32,
+    /// The count at which its newest generation waits outside the queue, or zero.
+    parked: u32,
 }
 
 #[derive(Debug)]
 struct Generation {
-    start: usize,
+    start: u32,
     length: u32,
     pair: u32,
     older: u32,
+}
+
+impl Generation {
+    fn places(&self) -> Range<usize> {
+        self.start as usize..(self.start + self.length) as usize
+    }
 }
 
 /// What happened to a pair in the current merge.
@@ -53,7 +74,7 @@ struct Generation {
 struct Touched {
     pair: u32,
     created: u32,
-    start: usize,
+    start: u32,
     before: Option<i64>,
 }
 
@@ -66,7 +87,12 @@ pub(super) struct PairIndex {
     lookup: HashTable<u32>,
     generations: Vec<Generation>,
     sites: Vec<u32>,
+    /// How many of the sites belong to generations that were merged.
+    taken: usize,
     histogram: Histogram,
+    /// The nodes of each required word.
+    required: Vec<(u32, u32)>,
+    joins: usize,
     // Scratch of one merge.
     touched: Vec<Touched>,
     created: Vec<(u32, u32)>,
@@ -82,34 +108,83 @@ fn hash(left: u32, right: u32) -> u64 {
 }
 
 impl PairIndex {
-    /// Links the symbols and counts all pairs.
-    pub(super) fn new(prepared: &Prepared) -> Self {
-        let mut index = Self { weights: prepared.weights.clone(), ..Self::default() };
-        index.nodes.reserve_exact(prepared.symbols.len());
+    /// Takes the symbols over and counts all pairs.
+    pub(super) fn new(symbols: Vec<u32>, ends: &[u32], weights: Vec<i64>) -> Self {
+        let mut index = Self { weights, ..Self::default() };
+        index.nodes.reserve_exact(symbols.len());
         let mut start = 0;
-        for (word, &end) in prepared.ends.iter().enumerate() {
-            for i in start..end {
-                index.nodes.push(Node {
-                    symbol: prepared.symbols[i as usize],
-                    previous: if i == start { NONE } else { i - 1 },
-                    next: if i + 1 == end { NONE } else { i + 1 },
-                    word: word as u32,
-                    pair: NONE,
-                });
+        for (&end, word) in ends.iter().zip(0..) {
+            for &symbol in &symbols[start as usize..end as usize] {
+                index.nodes.push(Node { symbol, length: 1, word, pair: NONE });
+            }
+            if index.weights[word as usize] == 0 && start < end {
+                index.required.push((start, end));
+                index.joins += (end - start - 1) as usize;
             }
             start = end;
         }
-        for i in 0..index.nodes.len() {
-            let node = index.nodes[i];
-            if node.next == NONE {
+        drop(symbols);
+        let mut sizes: Vec<u32> = Vec::new();
+        for i in 1..index.nodes.len() {
+            let (node, next) = (index.nodes[i - 1], index.nodes[i]);
+            if node.word != next.word {
                 continue;
             }
-            let pair = index.pair(node.symbol, index.nodes[node.next as usize].symbol);
-            index.nodes[i].pair = pair;
-            index.create(pair, i as u32, index.weights[node.word as usize]);
+            let pair = index.pair(node.symbol, next.symbol);
+            index.nodes[i - 1].pair = pair;
+            index.pairs[pair as usize].count += index.weights[node.word as usize];
+            sizes.resize(index.pairs.len(), 0);
+            sizes[pair as usize] += 1;
         }
-        index.settle();
+        let mut start = 0;
+        for (pair, &length) in sizes.iter().enumerate() {
+            let record = &mut index.pairs[pair];
+            record.last = pair as u32;
+            record.open = 1;
+            index.histogram.change(None, record.listed());
+            index.generations.push(Generation { start, length, pair: pair as u32, older: NONE });
+            start += length;
+        }
+        index.sites.resize(start as usize, NONE);
+        let mut next: Vec<u32> = index.generations.iter().map(|g| g.start).collect();
+        for (node, site) in index.nodes.iter().zip(0..) {
+            if let Some(next) = next.get_mut(node.pair as usize) {
+                index.sites[*next as usize] = site;
+                *next += 1;
+            }
+        }
         index
+    }
+
+    /// How many merges the required words, which have no weight, still need.
+    pub(super) fn joins(&self) -> usize {
+        self.joins
+    }
+
+    /// The first pair of the first required word that is not one token yet.
+    pub(super) fn next_join(&self) -> Option<u32> {
+        self.required.iter().find_map(|&(start, end)| {
+            let first = self.nodes[start as usize];
+            (first.length < end - start).then_some(first.pair)
+        })
+    }
+
+    /// Merges every site of a pair and forgets its count: where counts are exact.
+    pub(super) fn merge(
+        &mut self,
+        pair: u32,
+        token: u32,
+        may_merge: &dyn Fn(u32, u32) -> bool,
+    ) -> i64 {
+        let sites = self.take_all(pair);
+        let saved = self.apply(pair, token, &sites, may_merge);
+        self.pairs[pair as usize].count = 0;
+        saved
+    }
+
+    /// The number of pairs so far.
+    pub(super) fn len(&self) -> usize {
+        self.pairs.len()
     }
 
     /// All generations so far.
@@ -135,6 +210,22 @@ impl PairIndex {
         self.pairs[pair as usize].last
     }
 
+    /// The generation of the same pair before this one.
+    pub(super) fn older(&self, generation: u32) -> Option<u32> {
+        let older = self.generations[generation as usize].older;
+        (older != NONE).then_some(older)
+    }
+
+    /// The count at which the pair was parked; zero if it is not.
+    pub(super) fn parked(&self, pair: u32) -> i64 {
+        self.pairs[pair as usize].parked.into()
+    }
+
+    /// Notes the count, up to [`PARKED`], at which a pair waits outside the queue.
+    pub(super) fn park(&mut self, pair: u32, count: i64) {
+        self.pairs[pair as usize].parked = u32::try_from(count).unwrap_or(0);
+    }
+
     /// How many pairs wait with exactly this count.
     pub(super) fn waiting(&self, count: i64) -> u64 {
         self.histogram.get(count)
@@ -151,15 +242,17 @@ impl PairIndex {
         found
     }
 
-    fn peek_first_site(&self, pair: u32) -> u32 {
+    /// The first site of `pair` in reading order, or `NONE`.
+    pub(super) fn peek_first_site(&self, pair: u32) -> u32 {
         let mut first = NONE;
         let mut generation = self.pairs[pair as usize].last;
         while generation != NONE {
-            let Generation { start, length, older, .. } = self.generations[generation as usize];
-            let sites = &self.sites[start..start + length as usize];
-            let live = sites.iter().find(|&&site| self.nodes[site as usize].pair == pair);
+            let record = &self.generations[generation as usize];
+            let live = self.sites[record.places()]
+                .iter()
+                .find(|&&site| self.nodes[site as usize].pair == pair);
             first = first.min(live.copied().unwrap_or(NONE));
-            generation = older;
+            generation = record.older;
         }
         first
     }
@@ -172,12 +265,12 @@ impl PairIndex {
         while generation != NONE {
             let Generation { start, length, older, .. } =
                 &mut self.generations[generation as usize];
-            while *length > 0 && self.nodes[self.sites[*start] as usize].pair != pair {
+            while *length > 0 && self.nodes[self.sites[*start as usize] as usize].pair != pair {
                 *start += 1;
                 *length -= 1;
             }
             if *length > 0 {
-                first = first.min(self.sites[*start]);
+                first = first.min(self.sites[*start as usize]);
             }
             generation = *older;
         }
@@ -193,9 +286,10 @@ impl PairIndex {
         let single = generation != NONE && self.generations[generation as usize].older == NONE;
         let mut sites = Vec::new();
         while generation != NONE {
-            let Generation { start, length, older, .. } = self.generations[generation as usize];
-            sites.extend_from_slice(&self.sites[start..start + length as usize]);
-            generation = older;
+            let record = &mut self.generations[generation as usize];
+            sites.extend_from_slice(&self.sites[record.places()]);
+            self.taken += std::mem::take(&mut record.length) as usize;
+            generation = record.older;
         }
         if !single {
             sites.sort_unstable();
@@ -205,29 +299,31 @@ impl PairIndex {
 
     /// Takes the sites of the pair in those words that one generation was created in.
     pub(super) fn take_words(&mut self, generation: u32) -> Vec<u32> {
-        let Generation { start, length, pair, older } = self.generations[generation as usize];
+        let taken = &mut self.generations[generation as usize];
+        let (pair, older) = (taken.pair, taken.older);
+        let mut sites = self.sites[taken.places()].to_vec();
+        taken.length = 0;
+        self.taken += sites.len();
         self.begin(pair);
         let record = &mut self.pairs[pair as usize];
         record.open = record.open.saturating_sub(1);
         let newest = record.last;
-        let mut sites = self.sites[start..start + length as usize].to_vec();
         if newest != generation || older != NONE {
             let mut words: Vec<u32> = sites.iter().map(|&site| self.word(site)).collect();
             words.dedup();
             let mut other = newest;
             while other != NONE {
-                let Generation { start, length, older, .. } = self.generations[other as usize];
+                let record = &self.generations[other as usize];
                 if other != generation {
-                    let all = &self.sites[start..start + length as usize];
+                    let all = &self.sites[record.places()];
                     sites.extend(
                         all.iter().filter(|&&site| words.binary_search(&self.word(site)).is_ok()),
                     );
                 }
-                other = older;
+                other = record.older;
             }
             sites.sort_unstable();
         }
-        self.generations[generation as usize].length = 0;
         sites
     }
 
@@ -255,49 +351,74 @@ impl PairIndex {
         may_merge: &dyn Fn(u32, u32) -> bool,
     ) -> i64 {
         let mut saved = 0;
-        for &site in sites {
-            let first = self.nodes[site as usize];
-            if first.pair != pair {
-                continue;
+        let mut live = [0; BATCH];
+        for sites in sites.chunks(BATCH) {
+            // Each look is independent of the others, so they wait for memory together.
+            let mut count = 0;
+            for &site in sites {
+                live[count] = site;
+                count += usize::from(self.nodes[site as usize].pair == pair);
             }
-            let second = self.nodes[first.next as usize];
-            let weight = self.weights[first.word as usize];
-            saved += weight;
-            if first.previous != NONE {
-                let previous = self.nodes[first.previous as usize];
-                self.destroy(previous.pair, weight);
-                let new = self.beside(BEFORE, previous.symbol, token, may_merge);
-                self.nodes[first.previous as usize].pair = new;
-                self.create(new, first.previous, weight);
+            for &site in &live[..count] {
+                saved += self.apply_at(site, pair, token, may_merge);
             }
-            let mut new = NONE;
-            if second.next != NONE {
-                self.destroy(second.pair, weight);
-                let symbol = self.nodes[second.next as usize].symbol;
-                new = self.beside(AFTER, symbol, token, may_merge);
-                self.nodes[second.next as usize].previous = site;
-                self.create(new, site, weight);
-            }
-            self.nodes[first.next as usize].pair = NONE;
-            let node = &mut self.nodes[site as usize];
-            (node.symbol, node.next, node.pair) = (token, second.next, new);
         }
         saved
     }
 
-    /// Forgets the count of a merged pair.
-    pub(super) fn clear(&mut self, pair: u32) {
-        self.pairs[pair as usize].count = 0;
+    fn apply_at(
+        &mut self,
+        site: u32,
+        pair: u32,
+        token: u32,
+        may_merge: &dyn Fn(u32, u32) -> bool,
+    ) -> i64 {
+        let first = self.nodes[site as usize];
+        if first.pair != pair {
+            return 0; // the one before has just taken its left token
+        }
+        let other = site + first.length;
+        let second = self.nodes[other as usize];
+        let weight = self.weights[first.word as usize];
+        self.joins -= usize::from(weight == 0);
+        if let Some(before) = self.before(site, first.word) {
+            let previous = self.nodes[before as usize];
+            self.destroy(previous.pair, weight);
+            let new = self.beside(BEFORE, previous.symbol, token, may_merge);
+            self.nodes[before as usize].pair = new;
+            self.create(new, before, weight);
+        }
+        let length = first.length + second.length;
+        let mut new = NONE;
+        let next = self.nodes.get((site + length) as usize).filter(|n| n.word == first.word);
+        if let Some(&Node { symbol, .. }) = next {
+            self.destroy(second.pair, weight);
+            new = self.beside(AFTER, symbol, token, may_merge);
+            self.create(new, site, weight);
+        }
+        self.nodes[other as usize].pair = NONE;
+        self.nodes[(site + length - 1) as usize].length = length;
+        self.nodes[site as usize] = Node { symbol: token, length, word: first.word, pair: new };
+        weight
+    }
+
+    /// Where the token before a site starts, if it is in the same word.
+    fn before(&self, site: u32, word: u32) -> Option<u32> {
+        let last = self.nodes[site.checked_sub(1)? as usize];
+        (last.word == word).then(|| site - last.length)
     }
 
     /// Ends a merge: files the created sites as generations and returns the range of these.
     pub(super) fn settle(&mut self) -> std::ops::Range<u32> {
         let first = self.generations.len() as u32;
-        let mut start = self.sites.len();
+        if self.taken > self.sites.len() / 2 {
+            self.close_gaps();
+        }
+        let mut start = self.sites.len() as u32;
         for touched in &mut self.touched {
             touched.start = start;
             let record = &mut self.pairs[touched.pair as usize];
-            if touched.created > 0 && record.count > 0 {
+            if touched.created > 0 && (record.count > 0 || !self.required.is_empty()) {
                 let generation = self.generations.len() as u32;
                 self.generations.push(Generation {
                     start,
@@ -307,23 +428,35 @@ impl PairIndex {
                 });
                 record.last = generation;
                 record.open += 1;
-                start += touched.created as usize;
+                start += touched.created;
             } else {
-                touched.start = usize::MAX;
+                touched.start = NONE;
             }
             self.histogram.change(touched.before, record.listed());
         }
-        self.sites.resize(start, NONE);
+        self.sites.resize(start as usize, NONE);
         for &(slot, site) in &self.created {
             let next = &mut self.touched[slot as usize].start;
-            if *next != usize::MAX {
-                self.sites[*next] = site;
+            if *next != NONE {
+                self.sites[*next as usize] = site;
                 *next += 1;
             }
         }
         self.touched.clear();
         self.created.clear();
         first..self.generations.len() as u32
+    }
+
+    /// Moves the sites together that still wait. Done when half are taken, all calls are linear.
+    fn close_gaps(&mut self) {
+        let mut end = 0;
+        for generation in &mut self.generations {
+            self.sites.copy_within(generation.places(), end as usize);
+            generation.start = end;
+            end += generation.length;
+        }
+        self.sites.truncate(end as usize);
+        self.taken = 0;
     }
 
     fn touch(&mut self, pair: u32) -> u32 {
@@ -387,7 +520,7 @@ impl PairIndex {
             return pair;
         }
         let new = pairs.len() as u32;
-        pairs.push(Pair { left, right, count: 0, last: NONE, open: 0, slot: NONE });
+        pairs.push(Pair { left, right, count: 0, last: NONE, open: 0, slot: NONE, parked: 0 });
         lookup.insert_unique(hashed, new, |&i| {
             let pair = &pairs[i as usize];
             hash(pair.left, pair.right)
@@ -400,45 +533,5 @@ impl Pair {
     /// The count under which the pair waits to be merged, if it does.
     fn listed(&self) -> Option<i64> {
         (self.open > 0 && self.count > 0).then_some(self.count)
-    }
-}
-
-/// How many pairs have each count: an array for small counts, which nearly all are.
-#[derive(Debug, Default)]
-struct Histogram {
-    small: Vec<u64>,
-    large: FxHashMap<i64, u64>,
-}
-
-impl Histogram {
-    const SMALL: usize = 4096;
-
-    fn get(&self, count: i64) -> u64 {
-        match usize::try_from(count) {
-            Ok(i) if i < Self::SMALL => self.small.get(i).copied().unwrap_or(0),
-            _ => self.large.get(&count).copied().unwrap_or(0),
-        }
-    }
-
-    fn change(&mut self, before: Option<i64>, after: Option<i64>) {
-        if before == after {
-            return;
-        }
-        for (count, added) in [(before, false), (after, true)] {
-            let Some(count) = count else { continue };
-            let slot = match usize::try_from(count) {
-                Ok(i) if i < Self::SMALL => {
-                    if self.small.is_empty() {
-                        self.small.resize(Self::SMALL, 0);
-                    }
-                    &mut self.small[i]
-                }
-                _ => self.large.entry(count).or_insert(0),
-            };
-            *slot = if added { *slot + 1 } else { slot.saturating_sub(1) };
-            if *slot == 0 {
-                self.large.remove(&count);
-            }
-        }
     }
 }

@@ -29,36 +29,52 @@ pub(super) fn compare_texts(tokens: &Tokens, a: (u32, u32), b: (u32, u32)) -> Or
     texts(a).cmp(&texts(b))
 }
 
+/// Compares what decides between equals: the ids of a pair as one number, or its first site.
+pub(super) fn compare_ties(rule: TieRule, a: u64, b: u64, tokens: &Tokens) -> Ordering {
+    let ids = |tie: u64| ((tie >> 32) as u32, tie as u32);
+    match rule {
+        TieRule::LowestIds | TieRule::FirstSeen => a.cmp(&b),
+        _ if a == b => Ordering::Equal,
+        TieRule::LexicographicFirst => compare_texts(tokens, ids(a), ids(b)),
+        TieRule::LexicographicLast => compare_texts(tokens, ids(b), ids(a)),
+    }
+}
+
+/// What waits in a [`Queue`].
+pub(super) trait Ranked: Copy {
+    /// Whether it comes before another: a total order.
+    fn before(&self, other: &Self, rule: TieRule, tokens: &Tokens) -> bool;
+}
+
+impl Ranked for Entry {
+    fn before(&self, other: &Self, rule: TieRule, tokens: &Tokens) -> bool {
+        if self.count != other.count {
+            return self.count > other.count;
+        }
+        let tie = compare_ties(rule, self.tie, other.tie, tokens);
+        tie.then(self.generation.cmp(&other.generation)) == Ordering::Less
+    }
+}
+
 /// The heap. The vocabulary comes with each call because two tie rules compare tokens.
 #[derive(Debug)]
-pub(super) struct Queue {
-    entries: Vec<Entry>,
+pub(super) struct Queue<E> {
+    entries: Vec<E>,
     rule: TieRule,
 }
 
 const CHILDREN: usize = 8;
 
-impl Queue {
+impl<E: Ranked> Queue<E> {
     pub(super) fn new(rule: TieRule) -> Self {
         Self { entries: Vec::new(), rule }
     }
 
-    /// Whether `a` comes before `b`. Total: distinct generations never compare equal.
-    fn before(&self, a: &Entry, b: &Entry, tokens: &Tokens) -> bool {
-        if a.count != b.count {
-            return a.count > b.count;
-        }
-        let ids = |tie: u64| ((tie >> 32) as u32, tie as u32);
-        let tie = match self.rule {
-            TieRule::LowestIds | TieRule::FirstSeen => a.tie.cmp(&b.tie),
-            _ if a.tie == b.tie => Ordering::Equal,
-            TieRule::LexicographicFirst => compare_texts(tokens, ids(a.tie), ids(b.tie)),
-            TieRule::LexicographicLast => compare_texts(tokens, ids(b.tie), ids(a.tie)),
-        };
-        tie.then(a.generation.cmp(&b.generation)) == Ordering::Less
+    fn before(&self, a: &E, b: &E, tokens: &Tokens) -> bool {
+        a.before(b, self.rule, tokens)
     }
 
-    pub(super) fn push(&mut self, entry: Entry, tokens: &Tokens) {
+    pub(super) fn push(&mut self, entry: E, tokens: &Tokens) {
         let mut hole = self.entries.len();
         self.entries.push(entry);
         while hole > 0 {
@@ -72,7 +88,7 @@ impl Queue {
         self.entries[hole] = entry;
     }
 
-    pub(super) fn pop(&mut self, tokens: &Tokens) -> Option<Entry> {
+    pub(super) fn pop(&mut self, tokens: &Tokens) -> Option<E> {
         let top = *self.entries.first()?;
         let moved = self.entries.pop()?;
         if !self.entries.is_empty() {
@@ -82,7 +98,7 @@ impl Queue {
     }
 
     /// Puts `entry` in the place of the top.
-    fn sink(&mut self, entry: Entry, tokens: &Tokens) {
+    fn sink(&mut self, entry: E, tokens: &Tokens) {
         let mut hole = 0;
         loop {
             let first = hole * CHILDREN + 1;

@@ -1,7 +1,8 @@
 //! The same training by rescanning everything at every step: the oracle of the fast trainer.
 
-use super::bpe::{BpeMerge, Steps};
+use super::merging::BpeMerge;
 use super::queue::{compare_texts, ids_key};
+use super::steps::Steps;
 use super::symbols::{Prepared, Tokens, prepare};
 use super::{BpeOptions, BpeTraining, MergeEvent, StopReason, TieRule, WordCounts};
 use crate::Result;
@@ -117,6 +118,8 @@ pub(super) fn train(words: &WordCounts, options: &BpeOptions) -> Result<BpeTrain
             right: pair.1,
             token,
             count: count.unsigned_abs(),
+            parts: None,
+            required: false,
             tied: tied.len() as u64,
             ties: tied.into_iter().take(options.listed_ties).collect(),
             tokens_after: 0,

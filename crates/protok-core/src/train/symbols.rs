@@ -2,8 +2,10 @@
 //!
 //! Ids are given in this order: special tokens as listed; the alphabet sorted by code point; the
 //! variants with a continuing prefix or an end-of-word suffix, as met when the words are read in
-//! canonical order, so that they do not depend on the order of the corpus. O(symbols).
+//! canonical order, so that they do not depend on the order of the corpus. Required tokens are
+//! words without weight, after all others. O(symbols).
 
+use super::coverage::{self, covered};
 use super::{BpeOptions, EndOfWord, Symbols, WordCounts};
 use crate::text::alphabet::{BYTE_TO_CHAR, char_to_byte};
 use crate::{Error, Result};
@@ -127,10 +129,6 @@ pub(super) fn prepare(words: &WordCounts, options: &BpeOptions) -> Result<Prepar
     for (word, count) in words.iter() {
         let start = symbols.len();
         speller.write(word, &mut tokens, &mut symbols)?;
-        let end = u32::try_from(symbols.len())
-            .ok()
-            .filter(|&end| end <= MAX_SYMBOLS)
-            .ok_or_else(|| Error::limit("The distinct words have more than 2^30 symbols."))?;
         let weight = i64::try_from(count).ok();
         let here = i64::try_from(symbols.len() - start).ok();
         total = weight
@@ -138,10 +136,50 @@ pub(super) fn prepare(words: &WordCounts, options: &BpeOptions) -> Result<Prepar
             .and_then(|(weight, here)| weight.checked_mul(here))
             .and_then(|part| total.checked_add(part))
             .ok_or_else(|| Error::limit("The corpus has 2^63 symbols or more."))?;
-        ends.push(end);
-        weights.push(weight.unwrap_or(i64::MAX));
+        for end in speller.cuts.drain(..).chain([symbols.len()]) {
+            ends.push(symbol_number(end)?);
+            weights.push(weight.unwrap_or(i64::MAX));
+        }
+    }
+    for token in &options.required {
+        if !options.special_tokens.contains(token) {
+            speller.write_token(token, options, &mut tokens, &mut symbols)?;
+            ends.push(symbol_number(symbols.len())?);
+            weights.push(0);
+        }
     }
     Ok(Prepared { tokens, specials, symbols, ends, weights, total })
+}
+
+fn symbol_number(symbols: usize) -> Result<u32> {
+    u32::try_from(symbols)
+        .ok()
+        .filter(|&end| end <= MAX_SYMBOLS)
+        .ok_or_else(|| Error::limit("The distinct words have more than 2^30 symbols."))
+}
+
+impl Prepared {
+    /// Appends a word.
+    pub(super) fn push(&mut self, symbols: impl Iterator<Item = u32>, count: u64) -> Result<()> {
+        let start = self.symbols.len();
+        self.symbols.extend(symbols);
+        let here = self.symbols.len() - start;
+        let too_many = || Error::limit("The corpus has 2^63 symbols or more.");
+        let weight = i64::try_from(count).map_err(|_| too_many())?;
+        let part = i64::try_from(here).ok().and_then(|here| here.checked_mul(weight));
+        self.total = part.and_then(|part| self.total.checked_add(part)).ok_or_else(too_many)?;
+        self.ends.push(symbol_number(self.symbols.len())?);
+        self.weights.push(weight);
+        Ok(())
+    }
+
+    /// How many merges the required tokens need at most: their symbols but for the first ones.
+    pub(super) fn joins(&self) -> usize {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        let words = starts.zip(&self.ends).zip(&self.weights);
+        let required = words.filter(|&((start, &end), &weight)| weight == 0 && end > start);
+        required.map(|((start, &end), _)| (end - start - 1) as usize).sum()
+    }
 }
 
 /// The characters to keep, sorted by code point.
@@ -159,6 +197,25 @@ fn alphabet(
         for &c in &speller.letters {
             let slot = counts.entry(c).or_default();
             *slot = slot.saturating_add(count);
+        }
+    }
+    coverage::check(options.character_coverage)?;
+    if options.character_coverage.is_some() {
+        if options.symbols == Symbols::Bytes {
+            return Err(Error::input("Bytes have no share of characters to cover.")
+                .at("character_coverage")
+                .hint("Leave it out, or train on characters."));
+        }
+        let kept = covered(counts.clone(), options.character_coverage);
+        counts.retain(|c, _| kept.binary_search(c).is_ok());
+    }
+    for token in &options.required {
+        if token.is_empty() {
+            return Err(Error::input("A required token is empty.").at("required"));
+        }
+        if !options.special_tokens.contains(token) {
+            speller.spell_token(token, options);
+            counts.extend(speller.letters.iter().map(|&c| (c, u64::MAX)));
         }
     }
     for &c in &options.initial_alphabet {
@@ -186,6 +243,10 @@ struct Speller<'a> {
     glued: Option<&'a str>,
     separate_text: Option<&'a str>,
     separate: Option<u32>,
+    /// Whether a character outside the alphabet cuts a word, instead of being left out.
+    cut: bool,
+    /// Where the last word was cut.
+    cuts: Vec<usize>,
     letters: Vec<char>,
     known: FxHashMap<(char, bool, bool), Option<u32>>,
 }
@@ -213,6 +274,8 @@ impl<'a> Speller<'a> {
             glued,
             separate_text,
             separate: None,
+            cut: options.character_coverage.is_some(),
+            cuts: Vec::new(),
             letters: Vec::new(),
             known: FxHashMap::default(),
         })
@@ -237,31 +300,96 @@ impl<'a> Speller<'a> {
     /// Appends the symbols of a word. A character outside the alphabet is left out.
     fn write(&mut self, word: &[u8], tokens: &mut Tokens, out: &mut Vec<u32>) -> Result<()> {
         self.spell(word)?;
+        self.cuts.clear();
+        let start = out.len();
         let last = self.letters.len().saturating_sub(1);
-        for (i, &c) in self.letters.iter().enumerate() {
-            let continued = self.prefix.filter(|_| i > 0);
-            let ended = self.glued.filter(|_| i == last);
-            let key = (c, continued.is_some(), ended.is_some());
-            let id = match self.known.get(&key) {
-                Some(&id) => id,
-                None => {
-                    let mut buffer = [0; 4];
-                    let plain: &str = c.encode_utf8(&mut buffer);
-                    let id = match tokens.find(plain) {
-                        None => None,
-                        Some(id) if continued.is_none() && ended.is_none() => Some(id),
-                        Some(_) => {
-                            let parts = [continued.unwrap_or(""), plain, ended.unwrap_or("")];
-                            Some(tokens.intern(&parts.concat())?.0)
-                        }
-                    };
-                    self.known.insert(key, id);
-                    id
+        for i in 0..self.letters.len() {
+            match self.symbol(self.letters[i], i > 0, i == last, tokens)? {
+                Some(id) => out.push(id),
+                None if self.cut && out.len() > *self.cuts.last().unwrap_or(&start) => {
+                    self.cuts.push(out.len());
                 }
-            };
-            out.extend(id);
+                None => {}
+            }
         }
         out.extend(self.separate);
+        Ok(())
+    }
+
+    /// The symbol of a character at its place in a word.
+    fn symbol(
+        &mut self,
+        c: char,
+        continued: bool,
+        ended: bool,
+        tokens: &mut Tokens,
+    ) -> Result<Option<u32>> {
+        let continued = self.prefix.filter(|_| continued);
+        let ended = self.glued.filter(|_| ended);
+        let key = (c, continued.is_some(), ended.is_some());
+        if let Some(&id) = self.known.get(&key) {
+            return Ok(id);
+        }
+        let mut buffer = [0; 4];
+        let plain: &str = c.encode_utf8(&mut buffer);
+        let id = match tokens.find(plain) {
+            Some(_) if continued.is_some() || ended.is_some() => {
+                let parts = [continued.unwrap_or(""), plain, ended.unwrap_or("")];
+                Some(tokens.intern(&parts.concat())?.0)
+            }
+            found => found,
+        };
+        self.known.insert(key, id);
+        Ok(id)
+    }
+
+    /// Puts the characters of a required token into `letters`; returns whether it stands inside a
+    /// word, and whether it ends one.
+    fn spell_token(&mut self, token: &str, options: &BpeOptions) -> (bool, bool) {
+        self.letters.clear();
+        if self.bytes {
+            self.letters.extend(token.bytes().map(|byte| BYTE_TO_CHAR[byte as usize]));
+            return (false, false);
+        }
+        let inside = self.prefix.and_then(|prefix| token.strip_prefix(prefix));
+        let rest = inside.unwrap_or(token);
+        let suffix = options.end_of_word_suffix.as_deref().filter(|suffix| !suffix.is_empty());
+        let ending = suffix.and_then(|suffix| rest.strip_suffix(suffix));
+        self.letters.extend(ending.unwrap_or(rest).chars());
+        (inside.is_some(), ending.is_some())
+    }
+
+    /// Appends the symbols of a required token.
+    fn write_token(
+        &mut self,
+        token: &str,
+        options: &BpeOptions,
+        tokens: &mut Tokens,
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
+        let start = out.len();
+        let (inside, ending) = self.spell_token(token, options);
+        let last = self.letters.len().saturating_sub(1);
+        for i in 0..self.letters.len() {
+            let c = self.letters[i];
+            let symbol = self.symbol(c, inside || i > 0, ending && i == last, tokens)?;
+            out.push(symbol.ok_or_else(|| {
+                Error::input(format!("The required token {token:?} holds {c:?}, which limit_alphabet leaves no room for."))
+                    .at("limit_alphabet")
+                    .hint("Raise limit_alphabet.")
+            })?);
+        }
+        out.extend(self.separate.filter(|_| ending));
+        let length = out.len() - start;
+        if let Some(bound) = options.max_token_length.filter(|&bound| length >= bound.max(3)) {
+            return Err(Error::input(format!(
+                "The required token {token:?} has {length} symbols, but tokens have fewer than \
+                 {bound}."
+            ))
+            .at("required")
+            .hint("Raise max_token_length.")
+            .value(token));
+        }
         Ok(())
     }
 }
