@@ -18,6 +18,7 @@ mod tokenizer;
 mod training;
 mod trusted;
 mod vocab;
+mod word_counter;
 
 use pyo3::prelude::*;
 
@@ -41,11 +42,13 @@ mod _core {
     #[pymodule_export]
     use super::tokenizer::Tokenizer;
     #[pymodule_export]
-    use super::training::{WordCounter, train_bpe};
+    use super::training::train_bpe;
     #[pymodule_export]
     use super::trusted::encode_trusted;
     #[pymodule_export]
     use super::vocab::{AddedToken, ControlToken, TokenBytes, Vocab};
+    #[pymodule_export]
+    use super::word_counter::WordCounter;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
