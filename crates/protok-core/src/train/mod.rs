@@ -7,13 +7,17 @@
 pub mod bpe;
 pub mod corpus;
 mod count;
+pub mod documents;
 mod pairs;
 mod queue;
 #[cfg(test)]
 mod reference;
+mod runs;
 mod symbols;
+mod usage;
 
 pub use bpe::{
     BpeMerge, BpeOptions, BpeTraining, EndOfWord, MergeEvent, StopReason, Symbols, TieRule,
 };
 pub use count::WordCounts;
+pub use usage::{Usage, usage};
