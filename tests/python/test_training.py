@@ -33,7 +33,7 @@ TIES: dict[str, TieRule] = {
 
 
 def recipe(vocab_size: int, tie: TieRule = "first-seen", **options: Any) -> protok.Recipe:
-    plain = {"symbols": "characters", "pre_tokenizer": None, "decoder": None}
+    plain = {"symbols": "characters", "pre_tokenizer": None, "decoder": None, "fewer": "accept"}
     return protok.Recipe(vocab_size=vocab_size, tie=tie, **{**plain, **options})
 
 
