@@ -439,8 +439,8 @@ def _valid(data: bytes, path: Path, offset: int, source: Source, facts: Facts) -
 
 def _not_utf8(error: UnicodeDecodeError, location: str, offset: int) -> InputError:
     return InputError(
-        what=f"The text is not UTF-8 ({error.reason} at byte {offset + error.start}).",
-        location=location,
+        what=f"The text is not UTF-8: {error.reason}.",
+        location=f"{location}, byte {offset + error.start}",
         hint="Convert the file, leave it out, or say encoding_errors='replace' or 'skip'.",
         position=offset + error.start,
         value=error.object[error.start : error.end].hex(),

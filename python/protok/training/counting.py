@@ -37,13 +37,27 @@ class Counted:
         The words.
     sources
         For each file its hash, size, documents and weight; never its name.
+    held_out_share
+        How much of the text was held out.
     held_out
-        Documents to measure on, with what was drawn for each.
+        Documents of that to measure on, with what was drawn for each.
     """
 
     counter: _core.WordCounter
     sources: list[dict[str, Any]] = field(default_factory=list)
+    held_out_share: float = 0.0
     held_out: list[tuple[int, str]] = field(default_factory=list)
+
+    @property
+    def text_bytes(self) -> int | None:
+        """About how many bytes of text were counted, by weight; None for words counted by hand."""
+        if any("words" in source for source in self.sources):
+            return None
+        sizes = (
+            source.get("text_bytes", source["bytes"]) * source.get("weight", 1.0)
+            for source in self.sources
+        )
+        return round(sum(sizes) * (1 - self.held_out_share))
 
     def hold_out(self, documents: Iterable[tuple[int, str]]) -> None:
         """Keep the documents with the lowest draws, up to a mebibyte of them."""
@@ -156,7 +170,9 @@ def count(
             what="A corpus is a list of texts or paths, not one string.",
             hint="Pass [text] or [Path(name)].",
         )
-    counted = Counted(_counter(recipe, memory_bytes, folder))
+    counted = Counted(
+        _counter(recipe, memory_bytes, folder), held_out_share=float(recipe.held_out)
+    )
     feeder = _Feeder(recipe, counted, threads, watch)
     if isinstance(corpus, Mapping):
         for word, number in corpus.items():
@@ -238,8 +254,9 @@ class _Feeder:
         if _is_counts(path):
             self._counts(path)
             return
-        facts, documents = Facts(), 0
+        facts, documents, size = Facts(), 0, 0
         for block in read(path, source, facts):
+            size += len(block.data) + sum(len(text.encode()) for text in block.texts)
             documents += self._block(source, block, documents, path)
             if self.watch is not None:
                 self.watch("count", self.done + facts.bytes, self.total)
@@ -250,6 +267,8 @@ class _Feeder:
         if how != Source():
             changed = {k: v for k, v in vars(how).items() if v != vars(Source())[k]}
             entry |= changed
+        if size != facts.bytes:
+            entry["text_bytes"] = size
         if source.weight != 1:
             entry["weight"] = float(source.weight)
         if facts.invalid:

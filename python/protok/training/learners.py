@@ -217,8 +217,15 @@ def _unigram(
         observer=progress,
         **_options(recipe, "character_coverage", "required"),
     )
-    pieces: list[tuple[str, float]] = [(text, score) for text, score in result["pieces"]]
-    _check_size(recipe, len(pieces), result.get("stop", "no_pieces"))
+    learned: list[tuple[str, float]] = [(text, score) for text, score in result["pieces"]]
+    # Control tokens have the score that SentencePiece gives them; a byte must not win over a piece.
+    least = min((score for _, score in learned), default=0.0)
+    pieces = [
+        *((token, 0.0) for token in recipe.first_tokens),
+        *((token, least) for token in recipe.byte_tokens),
+        *learned,
+    ]
+    _check_size(recipe, len(pieces), result["stop"])
     tokens = [text for text, _ in pieces]
     unknown = None if recipe.unk_token is None else tokens.index(recipe.unk_token)
     model = {
@@ -227,7 +234,8 @@ def _unigram(
         "vocab": [[text, score] for text, score in pieces],
         "byte_fallback": recipe.byte_fallback,
     }
-    return Learned(model, (), pieces, result["rounds"])
+    _numbered(recipe, tokens)
+    return Learned(model, (), learned, result["rounds"])
 
 
 def _trainer(name: str) -> Callable[..., Mapping[str, Any]]:

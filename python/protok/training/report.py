@@ -19,7 +19,13 @@ _LISTED = 50
 
 @dataclass(frozen=True)
 class Measure:
-    """Some text, and how short it becomes."""
+    """Some text, and how short it becomes.
+
+    Parameters
+    ----------
+    bytes, tokens
+        Its length in UTF-8, and in tokens.
+    """
 
     bytes: int
     tokens: int
@@ -55,6 +61,8 @@ class Report:
         Entries by what is odd about them.
     contract
         What the pipeline loses by its construction.
+    entries
+        The vocabulary by id.
     """
 
     tokens: int
@@ -88,7 +96,8 @@ def report(
     training, refused = None, 0
     if counted is not None:
         used, tokens, size, refused = counted.counter.usage(tok, threads=threads)
-        training = Measure(size, tokens)
+        whole = counted.text_bytes
+        training = Measure(size if whole is None else whole, tokens)
     texts = [] if counted is None else [text for _, text in counted.held_out]
     held_out, other = None, []
     if texts:
@@ -142,8 +151,8 @@ def _odd(
     repeated = [
         (id, name) for id, name in enumerate(names) if len(name) > 5 and len(set(name)) <= 2
     ]
-    odd = {"never used": unused, "very long": long, "one sign repeated": repeated}
-    for key in ("unreachable", "never_matched", "control_pieces", "markup"):
+    odd = {"used only inside others": unused, "very long": long, "one sign repeated": repeated}
+    for key in ("unreachable", "never_matched", "markup"):
         odd[key.replace("_", " ")] = [entry for entry in oddities.get(key, []) if entry]
     return {key: found for key, found in odd.items() if found}
 
