@@ -12,6 +12,7 @@ import glob
 import gzip
 import hashlib
 import io
+import itertools
 import json
 import lzma
 import re
@@ -174,10 +175,13 @@ def expand(source: Source, base: str | PathLike[str] = ".") -> list[Path]:
         if path.is_file():
             found[path] = None
             continue
-        names = sorted(glob.glob(str(path), recursive=True)) if glob.has_magic(name) else []
+        matches = glob.glob(str(path), recursive=True) if glob.has_magic(name) else []  # noqa: PTH207
+        names = sorted(matches)
         files = [Path(name) for name in names if Path(name).is_file()]
         if not files:
-            kind = "The pattern matches no file" if glob.has_magic(name) else "There is no such file"
+            kind = (
+                "The pattern matches no file" if glob.has_magic(name) else "There is no such file"
+            )
             kind = "This is a folder, not a file" if path.is_dir() else kind
             raise InputError(
                 location=str(path),
@@ -192,7 +196,7 @@ def expand(source: Source, base: str | PathLike[str] = ".") -> list[Path]:
 def documents(
     sources: Iterable[Source], base: str | PathLike[str] = ".", *, strip: bool = True
 ) -> Iterator[str]:
-    """Yield the documents of some sources, in order; weights are not looked at.
+    r"""Yield the documents of some sources, in order; weights are not looked at.
 
     Parameters
     ----------
@@ -208,9 +212,9 @@ def documents(
     >>> import tempfile, pathlib
     >>> from protok.corpus import Source, documents
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = pathlib.Path(folder, "a.txt").write_text("one\\n\\ntwo\\nthree\\n")
+    ...     _ = pathlib.Path(folder, "a.txt").write_text("one\n\ntwo\nthree\n")
     ...     list(documents([Source(files=("*.txt",), split="paragraph")], folder))
-    ['one', 'two\\nthree']
+    ['one', 'two\nthree']
     """
     for source in sources:
         for path in expand(source, base):
@@ -237,7 +241,7 @@ def split(text: str, source: Source, *, strip: bool = False) -> Iterator[str]:
 def read(
     path: str | PathLike[str], source: Source | None = None, facts: Facts | None = None
 ) -> Iterator[Block]:
-    """Read a file in blocks of whole documents.
+    r"""Read a file in blocks of whole documents.
 
     Parameters
     ----------
@@ -260,7 +264,7 @@ def read(
     >>> from protok.corpus import Facts, read
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "a.jsonl")
-    ...     _ = path.write_text('{"text": "one"}\\n{"text": "two"}\\n')
+    ...     _ = path.write_text('{"text": "one"}\n{"text": "two"}\n')
     ...     facts = Facts()
     ...     [block.texts for block in read(path, facts=facts)], facts.bytes
     ([('one', 'two')], 32)
@@ -410,7 +414,7 @@ def _parts(data: bytes, source: Source, *, separators: bool) -> list[bytes]:
             first = [head.end()] if head else []
             rest = (m.end() for m in _PARAGRAPH.finditer(data, first[0] if first else 0))
             ends = [0, *first, *rest, len(data)]
-            return [data[a:b] for a, b in zip(ends, ends[1:], strict=False)]
+            return [data[a:b] for a, b in itertools.pairwise(ends)]
         case _:
             return [data]
 

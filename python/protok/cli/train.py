@@ -103,9 +103,7 @@ def run(
     show_result(Console(highlight=False), training, output)
 
 
-def read_arguments(
-    arguments: list[Path], preset: str | None
-) -> tuple[Recipe, Path, list[Path]]:
+def read_arguments(arguments: list[Path], preset: str | None) -> tuple[Recipe, Path, list[Path]]:
     """Return the recipe, the folder its names are relative to, and the files after it."""
     from protok.training import preset as preset_recipe  # noqa: PLC0415  (loads the engine)
     from protok.training.recipe_file import read_recipe  # noqa: PLC0415

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.columns import Columns
 from rich.console import Console
@@ -73,9 +73,7 @@ def show_steps(
         _show_step(console, index, step, trace=trace, likelihood=likelihood)
 
 
-def _show_step(
-    console: Console, index: int, step: Step, *, trace: bool, likelihood: bool
-) -> None:
+def _show_step(console: Console, index: int, step: Step, *, trace: bool, likelihood: bool) -> None:
     merge = step.merge
     line = Text(f"{index:>4}  ")
     line.append(f"{_seen(merge.left)} + {_seen(merge.right)}", style="bold")
@@ -100,7 +98,7 @@ def _show_step(
     if len(pairs) > PAIRS:
         console.print(f"      and {len(pairs) - PAIRS:,} more pairs")
     words = [
-        Text(f"{' '.join(map(_seen, symbols))}  ×{count:,}") for symbols, count in step.words[:12]
+        Text(f"{' '.join(map(_seen, symbols))}  ·{count:,}") for symbols, count in step.words[:12]
     ]
     console.print(_indented(words, console.width, style="dim"))
 
@@ -157,8 +155,10 @@ def show_result(console: Console, training: Training, output: Path) -> None:
         rows.append(
             (
                 "corpus",
-                f"{sources:,} source{'s' * (sources != 1)}, {corpus['documents']:,} documents, "
-                f"{corpus['words']:,} words, {corpus['distinct_words']:,} of them distinct",
+                (
+                    f"{_many(sources, 'source')}, {_many(corpus['documents'], 'document')}, "
+                    f"{corpus['words']:,} words, {corpus['distinct_words']:,} of them distinct"
+                ),
             )
         )
         invalid = sum(source.get("invalid", 0) for source in corpus["sources"])
@@ -178,8 +178,10 @@ def show_result(console: Console, training: Training, output: Path) -> None:
         rows.append(
             (
                 "held out",
-                f"{measured.bytes_per_token:.3f} bytes a token, {measured.tokens:,} tokens "
-                f"in {number:,} documents",
+                (
+                    f"{measured.bytes_per_token:.3f} bytes a token, {measured.tokens:,} tokens "
+                    f"in {number:,} documents"
+                ),
             )
         )
         verdict = "every document comes back" if not other else f"{len(other):,} or more do not"
@@ -206,9 +208,7 @@ def show_result(console: Console, training: Training, output: Path) -> None:
     console.print(Text(f"\nwritten to {output}; counts of all entries: {output / 'report.json'}"))
 
 
-def _show_first(
-    console: Console, training: Training, first: Sequence[tuple[str, float]]
-) -> None:
+def _show_first(console: Console, training: Training, first: Sequence[tuple[str, float]]) -> None:
     if not first:
         return
     merges = bool(training.merges)
@@ -221,6 +221,10 @@ def _show_first(
         cell.append(number, style="dim")
         cells.append(cell)
     console.print(Columns(cells, padding=(0, 3), column_first=True))
+
+
+def _many(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def _cut(text: str) -> str:

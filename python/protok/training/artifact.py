@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from protok.errors import InputError
-from protok.training.recipe import Recipe
+
+if TYPE_CHECKING:
+    from protok.training.recipe import Recipe
 
 __all__ = ["tokenizer_json"]
 

@@ -9,12 +9,14 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from protok import _core
 from protok.corpus import Block, Facts, Source, expand, read
 from protok.errors import InputError
-from protok.training.recipe import Recipe
+
+if TYPE_CHECKING:
+    from protok.training.recipe import Recipe
 
 __all__ = ["Corpus", "Counted", "Watch", "count"]
 
@@ -53,11 +55,11 @@ class Counted:
         """About how many bytes of text were counted, by weight; None for words counted by hand."""
         if any("words" in source for source in self.sources):
             return None
-        sizes = (
-            source.get("text_bytes", source["bytes"]) * source.get("weight", 1.0)
+        size = sum(
+            float(source.get("text_bytes", source["bytes"]) * source.get("weight", 1.0))
             for source in self.sources
         )
-        return round(sum(sizes) * (1 - self.held_out_share))
+        return round(size * (1 - self.held_out_share))
 
     def hold_out(self, documents: Iterable[tuple[int, str]]) -> None:
         """Keep the documents with the lowest draws, up to a mebibyte of them."""
@@ -128,7 +130,7 @@ def _counter(recipe: Recipe, memory_bytes: int | None, folder: Path | None) -> _
     if recipe.training_cut is not None:
         both = [part for part in (pre_tokenizer, recipe.training_cut) if part is not None]
         pre_tokenizer = {"type": "Sequence", "pretokenizers": both}
-    document = {
+    document: dict[str, Any] = {
         "version": "1.0",
         "truncation": None,
         "padding": None,
@@ -170,9 +172,7 @@ def count(
             what="A corpus is a list of texts or paths, not one string.",
             hint="Pass [text] or [Path(name)].",
         )
-    counted = Counted(
-        _counter(recipe, memory_bytes, folder), held_out_share=float(recipe.held_out)
-    )
+    counted = Counted(_counter(recipe, memory_bytes, folder), held_out_share=float(recipe.held_out))
     feeder = _Feeder(recipe, counted, threads, watch)
     if isinstance(corpus, Mapping):
         for word, number in corpus.items():
@@ -328,7 +328,7 @@ class _Texts:
     """Texts that came from no file: their hash, with the length of each before it."""
 
     count: int = 0
-    bytes: int = 0
+    size: int = 0
     hash: Any = field(default_factory=hashlib.sha256)
 
     def add(self, texts: Iterable[str]) -> None:
@@ -336,7 +336,7 @@ class _Texts:
             self.hash.update(len(data).to_bytes(8, "little"))
             self.hash.update(data)
             self.count += 1
-            self.bytes += len(data)
+            self.size += len(data)
 
     @staticmethod
     def _encoded(texts: Iterable[str]) -> Iterator[bytes]:
@@ -344,4 +344,4 @@ class _Texts:
         return (text.encode("utf-8", "surrogatepass") for text in texts)
 
     def facts(self) -> dict[str, Any]:
-        return {"sha256": self.hash.hexdigest(), "bytes": self.bytes, "documents": self.count}
+        return {"sha256": self.hash.hexdigest(), "bytes": self.size, "documents": self.count}

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from protok import _core, baselines
 from protok.errors import InputError
-from protok.training.recipe import Recipe
+
+if TYPE_CHECKING:
+    from protok.training.recipe import Recipe
 
 __all__ = ["Learned", "Merge", "learn_model", "listed_model"]
 

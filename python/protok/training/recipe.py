@@ -60,10 +60,10 @@ _READ_BY: Mapping[str, set[str]] = {
     "min_frequency": {"bpe", "wordpiece", "word", "character"},
     "unk_token": {"bpe", "wordpiece", "unigram", "word", "character"},
     "required": {"bpe", "wordpiece", "unigram", "word", "character"},
-    **dict.fromkeys(
-        ("corpus", "digits", "training_cut", "held_out", "line_ends", "fewer"),
-        {"bpe", "wordpiece", "unigram", "word", "character"},
-    ),
+    **{
+        key: {"bpe", "wordpiece", "unigram", "word", "character"}
+        for key in ("corpus", "digits", "training_cut", "held_out", "line_ends", "fewer")
+    },
 }
 _DIGITS: Mapping[str, dict[str, Any]] = {
     "single": {"type": "Digits", "individual_digits": True},

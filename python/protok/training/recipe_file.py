@@ -166,13 +166,14 @@ def _text(text: str) -> str:
 
 def _read(data: Mapping[str, Any], kind: type[Recipe | Source], name: str) -> dict[str, Any]:
     hints = get_type_hints(kind)
+    extra = {"preset"} if kind is Recipe else set()
     values: dict[str, Any] = {}
     for key, value in data.items():
         if key not in hints:
             raise InputError(
                 what=f"A recipe has no key {key!r}.",
                 location=f"{name}: {key}",
-                hint=f"Known are {', '.join(sorted(hints))}.",
+                hint=f"Known are {', '.join(sorted({*hints, *extra}))}.",
                 value=key,
             )
         values[key] = _checked(value, hints[key], f"{name}: {key}")

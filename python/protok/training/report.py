@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from protok.tokenizer import Tokenizer
-from protok.training.counting import Counted
-from protok.training.learners import Learned
+if TYPE_CHECKING:
+    from protok.tokenizer import Tokenizer
+    from protok.training.counting import Counted
+    from protok.training.learners import Learned
 
 __all__ = ["Measure", "Report", "report"]
 

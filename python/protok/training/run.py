@@ -97,7 +97,7 @@ class Training:
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     training.save(pathlib.Path(folder, "out"))
         ...     sorted(path.name for path in pathlib.Path(folder, "out").iterdir())
-        ['provenance.json', 'recipe.toml', 'report.json', 'tokenizer.json']
+        ['provenance.json', 'recipe.toml', 'report.json', 'tokenizer.json', 'tokenizer_config.json']
         """
         place = saving.Place(Path(folder), self.to_files(), Path(folder))
         with saving.staged(place):
@@ -161,9 +161,7 @@ def train(
     'the <unk> sat on the mat'
     """
     watch = None if progress is None else _steps(progress)
-    return run(
-        recipe, corpus, threads=threads, watch=watch, memory_bytes=memory_bytes
-    ).tokenizer
+    return run(recipe, corpus, threads=threads, watch=watch, memory_bytes=memory_bytes).tokenizer
 
 
 def learn(
@@ -297,7 +295,7 @@ def count_words(
     ...     count_words(recipe, ["low lower lowest"], counts)["words"]
     ...     protok.train(recipe, [counts]).encode("lowest").tokens
     3
-    ['lowe', 's', 't']
+    ['low', 'e', 's', 't']
     """
     recipe, base = _loaded(recipe)
     full, target = checked(recipe), Path(path)

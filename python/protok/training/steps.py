@@ -6,15 +6,19 @@ counted anew at each step: slow, and independent of how the trainer keeps its co
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from protok import _core
 from protok.errors import VerificationError
-from protok.training.learners import Merge
-from protok.training.recipe import Recipe
-from protok.training.run import Training
+
+if TYPE_CHECKING:
+    from protok.training.learners import Merge
+    from protok.training.recipe import Recipe
+    from protok.training.run import Training
 
 __all__ = ["Step", "steps"]
 
@@ -81,7 +85,7 @@ def steps(training: Training, number: int) -> Iterator[Step]:
         for symbols, count in words:
             for symbol in symbols:
                 parts[symbol] += count
-            for pair in zip(symbols, symbols[1:], strict=False):
+            for pair in itertools.pairwise(symbols):
                 pairs[pair] += count
         tokens = sum(len(symbols) * count for symbols, count in words)
         chosen = (merge.left, merge.right)
