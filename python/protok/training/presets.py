@@ -84,12 +84,9 @@ _O200K = (
 _BYTES = _byte_level(add=True, trim=True, regex=True)
 _AFTER = _byte_level(add=True, trim=False, regex=True)
 _CHATML = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
-# What SentencePiece's nmt_nfkc does, in components.
-_NMT_NFKC = (
-    {"type": "Nmt"},
-    {"type": "NFKC"},
-    {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "},
-)
+# What SentencePiece's nmt_nfkc does, in components; and that it takes blanks together.
+_NMT_NFKC = ({"type": "Nmt"}, {"type": "NFKC"})
+_ONE_BLANK = {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "}
 
 PRESETS: Mapping[str, Recipe] = {
     "gpt2": Recipe(
@@ -136,15 +133,12 @@ PRESETS: Mapping[str, Recipe] = {
         special_tokens=(
             "<|begin_of_text|>",
             "<|end_of_text|>",
-            "<|finetune_right_pad_id|>",
             "<|start_header_id|>",
             "<|end_header_id|>",
-            "<|eom_id|>",
             "<|eot_id|>",
-            "<|python_tag|>",
         ),
         special_tokens_at="end",
-        reserved=248,
+        reserved=251,
         ignore_merges=True,
     ),
     "qwen": Recipe(
@@ -226,6 +220,7 @@ PRESETS: Mapping[str, Recipe] = {
             {"type": "NFKD"},
             {"type": "StripAccents"},
             *_NMT_NFKC,
+            _ONE_BLANK,
         ),
         pre_tokenizer=_METASPACE,
         post_processor=_template("$A <sep> <cls>:2", "$A <sep> $B:1 <sep>:1 <cls>:2"),
