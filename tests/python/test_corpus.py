@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -20,7 +21,7 @@ from protok import InputError, _core, corpus
 from protok.corpus import Facts, Source, Split, documents, expand, read, split
 
 TEXT = "one\ntwo é\n\nthree\r\n\r\n\nfour 🐈"
-EMPTY = {
+EMPTY: dict[str, Any] = {
     "version": "1.0",
     "added_tokens": [],
     "normalizer": None,
@@ -31,7 +32,7 @@ EMPTY = {
 }
 
 
-def texts_of(path: Path, source: Source, strip: bool = True) -> list[str]:
+def texts_of(path: Path, source: Source, *, strip: bool = True) -> list[str]:
     return list(documents([replace(source, files=(str(path),))], strip=strip))
 
 
@@ -70,7 +71,12 @@ def test_zstandard(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["a.gz", "a.xz", "a.bz2"])
 def test_a_damaged_archive(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
-    pack = {"a.gz": gzip.compress, "a.xz": lzma.compress, "a.bz2": bz2.compress}[name]
+    packers: dict[str, Callable[[bytes], bytes]] = {
+        "a.gz": gzip.compress,
+        "a.xz": lzma.compress,
+        "a.bz2": bz2.compress,
+    }
+    pack = packers[name]
     path.write_bytes(pack(random.Random(1).randbytes(9000).hex().encode())[:-900])
     with pytest.raises(InputError, match=name):
         list(read(path))
