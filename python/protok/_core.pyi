@@ -1,5 +1,6 @@
 """The compiled engine: the contract between ``protok`` and its Rust core."""
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Protocol, Self, TypeAlias, TypedDict, final, overload
 
@@ -405,10 +406,48 @@ class Contradiction:
 
 @final
 class WordCounter:
-    def __new__(cls, tokenizer_json: bytes) -> Self: ...
+    def __new__(
+        cls,
+        tokenizer_json: bytes,
+        *,
+        ordered: bool = True,
+        memory_bytes: int | None = None,
+        folder: str | os.PathLike[str] | None = None,
+    ) -> Self: ...
     def __len__(self) -> int: ...
-    def feed(self, texts: Iterable[Text], *, threads: int | None = None) -> None: ...
+    def feed(
+        self,
+        texts: Iterable[Text],
+        *,
+        threads: int | None = None,
+        weight: float = 1.0,
+        seed: int = 0,
+        held_out: float = 0.0,
+        first: int = 0,
+    ) -> list[tuple[int, str]]: ...
+    def feed_block(
+        self,
+        data: bytes,
+        *,
+        split: Literal["line", "paragraph", "separator", "whole"] = "line",
+        separator: str | None = None,
+        strip: bool = False,
+        threads: int | None = None,
+        weight: float = 1.0,
+        seed: int = 0,
+        held_out: float = 0.0,
+        first: int = 0,
+    ) -> tuple[int, list[tuple[int, str]]]: ...
     def add(self, word: Text, count: int) -> None: ...
+    def add_file(self, path: str | os.PathLike[str]) -> str: ...
+    def finish(self) -> None: ...
+    def write(self, path: str | os.PathLike[str], about: str) -> None: ...
+    def digest(self) -> str: ...
+    @property
+    def total(self) -> int: ...
+    def usage(
+        self, tokenizer: Tokenizer, *, threads: int | None = None
+    ) -> tuple[list[int], int, int, int]: ...
     def items(self) -> list[tuple[bytes, int]]: ...
 
 # left, right, token, count, tied, ties, tokens after: ids but for the counts

@@ -41,11 +41,13 @@ def vocabulary(
     vocab_size: int | None,
     min_frequency: int,
     order: Order,
+    required: tuple[str, ...] = (),
 ) -> list[str]:
     """Order the tokens of a word or character model: special tokens, pieces, unknown token.
 
-    Counted pieces are kept from the most frequent on, those that sort first among equals; a list
-    is kept as it is. A special or unknown token that a list holds stays where it stands.
+    Counted pieces are kept from the most frequent on, those that sort first among equals, after
+    those that are required; a list is kept as it is. A special or unknown token that a list holds
+    stays where it stands.
     """
     pieces = list(listed)
     reserved = [*special_tokens, *([] if unk_token is None else [unk_token])]
@@ -64,11 +66,23 @@ def vocabulary(
     front = list(special_tokens)
     back = [token for token in reserved if token not in front]
     room = None if vocab_size is None else vocab_size - len(front) - len(back)
+    wanted = [piece for piece in required if piece not in reserved]
+    if room is not None and len(wanted) > room:
+        raise InputError(
+            what=f"A vocabulary of {vocab_size} has no room for {len(wanted)} required entries.",
+            location="required",
+            hint="Ask for more tokens, or require fewer.",
+            value=str(vocab_size),
+        )
+    known = {*reserved, *wanted}
     frequent = sorted(
-        (item for item in counts.items() if item[1] >= min_frequency and item[0] not in reserved),
+        (item for item in counts.items() if item[1] >= min_frequency and item[0] not in known),
         key=lambda item: (-item[1], item[0]),
     )
-    kept = [piece for piece, _ in frequent[: None if room is None else max(room, 0)]]
+    room = None if room is None else room - len(wanted)
+    chosen = {piece for piece, _ in frequent[: None if room is None else max(room, 0)]}
+    chosen.update(wanted)
+    kept = sorted(chosen, key=lambda piece: (-counts.get(piece, 0), piece))
     if order == "spelling":
         kept.sort()
     return _checked([*front, *kept, *back], vocab_size, listed=False)

@@ -15,6 +15,7 @@ PYTHON_LAYERS = {
     "remote": 1,
     "spec": 2,
     "sources": 2,
+    "corpus": 1,
     "baselines": 2,
     "trace": 2,
     "probes": 0,
@@ -40,6 +41,10 @@ CLI_LAYERS = {
     "count": 4,
     "where": 3,
     "calibrate": 3,
+    "watching": 1,
+    "training_screen": 2,
+    "train": 3,
+    "count_words": 4,
     "app": 5,
 }
 
@@ -67,7 +72,24 @@ CHAT_LAYERS = {
     "mistral": 8,
     "conversation": 9,
 }
-INSIDE = {"cli": CLI_LAYERS, "budget": BUDGET_LAYERS, "chat": CHAT_LAYERS}
+# Inside training: the recipe, its file, the corpus, the trainers, what they gave.
+TRAINING_LAYERS = {
+    "recipe": 0,
+    "presets": 1,
+    "counting": 1,
+    "learners": 1,
+    "artifact": 1,
+    "recipe_file": 2,
+    "report": 2,
+    "run": 3,
+    "steps": 4,
+}
+INSIDE = {
+    "cli": CLI_LAYERS,
+    "budget": BUDGET_LAYERS,
+    "chat": CHAT_LAYERS,
+    "training": TRAINING_LAYERS,
+}
 
 # Facts and tools below the stages; `pattern` is the regular expressions that three stages use.
 BELOW = {"error", "memory", "text", "vocab", "spec", "pattern"}

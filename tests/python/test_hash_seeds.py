@@ -9,7 +9,7 @@ import sys
 SCRIPT = """
 import hashlib, json, protok
 names = ("<z>", "<a>", "<m>")
-recipe = protok.Recipe(vocab_size=300, special_tokens=names)
+recipe = protok.Recipe(vocab_size=300, special_tokens=names, fewer="accept")
 tok = protok.train(recipe, {word: 3 for word in {"low", "lower", "newest", "widest", "wider"}})
 tok = protok.load(tok.to_files()["tokenizer.json"], control_tokens=sorted(names))
 named = tok.encode("a<m>b<z><a>", special=set(names)).tolist()

@@ -117,7 +117,7 @@ def test_a_second_text_has_its_own_positions(gpt2: protok.Tokenizer) -> None:
 def nfc() -> protok.Tokenizer:
     """Return a small tokenizer with a normalizer, a template, and a control token."""
     recipe = protok.Recipe(
-        vocab_size=270, normalizer={"type": "NFC"}, special_tokens=("<s>", "</s>")
+        vocab_size=270, normalizer={"type": "NFC"}, special_tokens=("<s>", "</s>"), fewer="accept"
     )
     document = json.loads(protok.train(recipe, ["low lower lowest"]).to_files()["tokenizer.json"])
     document["post_processor"] = {

@@ -23,6 +23,7 @@ mod training_unigram;
 mod training_wordpiece;
 mod trusted;
 mod vocab;
+mod word_counter;
 
 use pyo3::prelude::*;
 
@@ -46,7 +47,7 @@ mod _core {
     #[pymodule_export]
     use super::tokenizer::Tokenizer;
     #[pymodule_export]
-    use super::training::{WordCounter, train_bpe};
+    use super::training::train_bpe;
     #[pymodule_export]
     use super::training_superwords::{SpanCounter, train_superwords};
     #[pymodule_export]
@@ -57,6 +58,8 @@ mod _core {
     use super::trusted::encode_trusted;
     #[pymodule_export]
     use super::vocab::{AddedToken, ControlToken, TokenBytes, Vocab};
+    #[pymodule_export]
+    use super::word_counter::WordCounter;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -7,8 +7,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::errors::OrRaise;
-use crate::training::WordCounter;
 use crate::training_observer::Observer;
+use crate::word_counter::WordCounter;
 
 /// Learns Unigram pieces from counted words.
 ///

@@ -8,8 +8,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::OrRaise;
-use crate::training::{WordCounter, choose, describe, tie_rule};
+use crate::training::{choose, describe, tie_rule};
 use crate::training_observer::Observer;
+use crate::word_counter::WordCounter;
 
 /// Learns a WordPiece vocabulary from counted words: by the count of pairs, or by their count
 /// over those of their parts. The last item of a merge is its score; by likelihood, ties are

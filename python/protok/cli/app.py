@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from protok.cli import chat, convert, count, decode, encode, inspect, trace
+from protok.cli import chat, convert, count, count_words, decode, encode, inspect, trace, train
 from protok.cli.terminal import fail
 from protok.errors import ProtokError, VerificationError
 
@@ -29,6 +29,8 @@ app.command("inspect")(inspect.run)
 app.command("trace")(trace.run)
 app.command("chat")(chat.run)
 app.command("convert")(convert.run)
+app.command("train")(train.run)
+app.command("count-words")(count_words.run)
 
 
 def _version(wanted: bool) -> None:

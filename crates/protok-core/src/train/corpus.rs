@@ -1,70 +1,188 @@
 //! From texts to weighted words: the front half of a pipeline, and a count.
 //!
 //! Each text is normalized and cut exactly as a tokenizer with these components would, on all
-//! cores; the counts are merged in the order of the texts, so that threads never show.
+//! cores. Counts past a limit of memory go to disk as sorted [`runs`](super::runs), which are merged
+//! when they are asked for; files with the counts of other machines are runs too. Words come out
+//! in the order of their bytes, or where that was asked for in the order in which they were met, so
+//! that neither threads nor limits show.
 
-use crate::error::Result;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use sha2::{Digest, Sha256};
+
+use super::WordCounts;
+use super::runs::{self, Reader, Run, Writer, damaged, failure};
+use crate::error::{Error, Result};
 use crate::normalize::{Ends, Normalizer};
 use crate::parallel::map_groups;
 use crate::pretokenize::{Beginning, PreTokenizer};
 use crate::spec::{self, Semantics};
 
-use super::WordCounts;
+/// Bytes of text that a thread takes at a time.
+const GROUP: usize = 128 << 10;
+
+/// The least limit of memory: below it there would be more runs than words.
+pub const LEAST_LIMIT: usize = 1 << 20;
+
+/// So many runs are merged into one, since each takes an open file and a buffer.
+const MOST_RUNS: usize = 64;
+
+/// How a file of counts begins, and what says whether its words know their order.
+const MAGIC: &str = "protok word counts 1";
+
+/// How words are kept.
+#[derive(Debug, Clone, Default)]
+pub struct CountOptions {
+    /// Whether words come out in the order in which they were first met.
+    pub ordered: bool,
+    /// About the most bytes that counting may take before words go to disk.
+    pub limit: Option<usize>,
+    /// Where they go; by default the system's folder for temporary files.
+    pub folder: Option<PathBuf>,
+}
 
 /// Counts the words of texts.
 #[derive(Debug)]
 pub struct WordCounter {
     normalizer: Normalizer,
     pre_tokenizer: PreTokenizer,
-    counts: WordCounts,
+    options: CountOptions,
+    /// A table for each thread; words that keep their order have one table.
+    tables: Vec<WordCounts>,
+    runs: Vec<Run>,
+    files: Vec<CountsFile>,
+    /// How many words came before those of the tables.
+    before: u64,
+    /// Whether all words are in the first table, in their order.
+    finished: bool,
+}
+
+#[derive(Debug)]
+struct CountsFile {
+    path: PathBuf,
+    base: u64,
 }
 
 impl WordCounter {
     /// A counter that normalizes and cuts with these components.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Artifact`] for a component that cannot run.
+    /// [`crate::ErrorKind::Artifact`] for a component that cannot run,
+    /// [`crate::ErrorKind::Input`] for a limit below [`LEAST_LIMIT`].
     pub fn new(
         normalizer: Option<&spec::Normalizer>,
         pre_tokenizer: Option<&spec::PreTokenizer>,
+        options: CountOptions,
     ) -> Result<Self> {
+        if let Some(limit) = options.limit.filter(|&limit| limit < LEAST_LIMIT) {
+            return Err(Error::input(format!("Counting cannot do with {limit} bytes."))
+                .at("memory_bytes")
+                .hint(format!("Allow {LEAST_LIMIT} or more."))
+                .value(limit.to_string()));
+        }
         Ok(Self {
             normalizer: Normalizer::compile(normalizer, Semantics::HuggingFace)?,
             pre_tokenizer: PreTokenizer::compile(pre_tokenizer, Semantics::HuggingFace)?,
-            counts: WordCounts::new(),
+            options,
+            tables: vec![WordCounts::new()],
+            runs: Vec::new(),
+            files: Vec::new(),
+            before: 0,
+            finished: false,
         })
     }
 
-    /// Counts the words of some texts.
+    /// Counts the words of some texts, each so often.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Limit`] where a pattern reaches its bound.
-    pub fn feed(&mut self, texts: &[&str], threads: usize) -> Result<()> {
-        let groups = map_groups(
-            texts,
-            |text| text.len(),
-            threads,
-            |texts, _| {
-                let mut counts = WordCounts::new();
-                for text in texts {
-                    let (normalized, head) = if self.pre_tokenizer.asks_for_head() {
-                        let (normalized, alignment) =
-                            self.normalizer.apply_with_alignment(text, Ends::BOTH)?;
-                        let head = alignment.head(&normalized, 0..normalized.len());
-                        (normalized, head)
-                    } else {
-                        (self.normalizer.apply(text)?, 0)
-                    };
-                    self.pre_tokenizer.for_each_piece(
-                        &normalized,
-                        Beginning::of_text(head),
-                        |piece| counts.add(piece, 1),
-                    )?;
+    /// [`crate::ErrorKind::Limit`] where a pattern reaches its bound; [`crate::ErrorKind::Input`]
+    /// where words cannot go to disk.
+    pub fn feed(&mut self, texts: &[(&str, u64)], threads: usize) -> Result<()> {
+        self.finished = false;
+        if self.options.ordered {
+            let groups = map_groups(
+                texts,
+                |(text, _)| text.len(),
+                threads,
+                |texts, _| {
+                    let mut counts = WordCounts::new();
+                    for &(text, times) in texts {
+                        self.count(text, times, &mut counts)?;
+                    }
+                    Ok(counts)
+                },
+            )?;
+            groups.iter().try_for_each(|group| self.tables[0].merge(group))?;
+        } else {
+            self.feed_tables(texts, threads)?;
+        }
+        self.keep_to_limit()
+    }
+
+    /// Each thread takes groups of texts and counts in a table of its own.
+    fn feed_tables(&mut self, texts: &[(&str, u64)], threads: usize) -> Result<()> {
+        let mut groups = Vec::new();
+        let (mut start, mut bytes) = (0, 0);
+        for (index, (text, _)) in texts.iter().enumerate() {
+            bytes += text.len();
+            if bytes >= GROUP || index + 1 == texts.len() {
+                groups.push(start..index + 1);
+                (start, bytes) = (index + 1, 0);
+            }
+        }
+        let threads = threads.clamp(1, groups.len().max(1));
+        let mut tables = std::mem::take(&mut self.tables);
+        if tables.len() < threads {
+            tables.resize_with(threads, WordCounts::new);
+        }
+        let next = AtomicUsize::new(0);
+        let failed: Mutex<Option<(usize, Error)>> = Mutex::new(None);
+        let run = |table: &mut WordCounts| {
+            loop {
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                let Some(group) = groups.get(at) else { return };
+                let mut group = texts[group.clone()].iter();
+                let Err(error) =
+                    group.try_for_each(|&(text, times)| self.count(text, times, table))
+                else {
+                    continue;
+                };
+                // Groups are handed out in order: of several errors the first one stays.
+                let mut failed = failed.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                if failed.as_ref().is_none_or(|&(other, _)| at < other) {
+                    *failed = Some((at, error));
                 }
-                Ok(counts)
-            },
-        )?;
-        groups.iter().try_for_each(|group| self.counts.merge(group))
+                next.store(groups.len(), Ordering::Relaxed);
+            }
+        };
+        let (own, others) = tables[..threads].split_at_mut(1);
+        std::thread::scope(|scope| {
+            for table in others {
+                scope.spawn(|| run(table));
+            }
+            run(&mut own[0]);
+        });
+        self.tables = tables;
+        match failed.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
+            Some((_, error)) => Err(error),
+            None => Ok(()),
+        }
+    }
+
+    fn count(&self, text: &str, times: u64, counts: &mut WordCounts) -> Result<()> {
+        let (normalized, head) = if self.pre_tokenizer.asks_for_head() {
+            let (normalized, alignment) = self.normalizer.apply_with_alignment(text, Ends::BOTH)?;
+            let head = alignment.head(&normalized, 0..normalized.len());
+            (normalized, head)
+        } else {
+            (self.normalizer.apply(text)?, 0)
+        };
+        self.pre_tokenizer
+            .for_each_piece(&normalized, Beginning::of_text(head), |piece| counts.add(piece, times))
     }
 
     /// Adds a word that needs no cutting.
@@ -72,12 +190,294 @@ impl WordCounter {
     /// # Errors
     /// As [`WordCounts::add`].
     pub fn add(&mut self, word: &[u8], count: u64) -> Result<()> {
-        self.counts.add(word, count)
+        self.finished = false;
+        self.tables[0].add(word, count)
     }
 
-    /// What was counted.
+    /// Adds what another counter has written, and returns what was said about it. The words are
+    /// read when the counts are asked for.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Input`] for a file that is none, is damaged, or does not know the order
+    /// of its words where this counter does.
+    pub fn add_file(&mut self, path: &Path) -> Result<String> {
+        let (about, ordered, _) = open(path)?;
+        if self.options.ordered && !ordered {
+            return Err(Error::input(
+                "The words of this file are sorted: their first order is lost.",
+            )
+            .at(path.display().to_string())
+            .hint("Count again with the rule \"first-seen\", or train with another rule."));
+        }
+        self.finished = false;
+        // Words of a file come after those that were there before it.
+        if self.options.ordered {
+            self.spill()?;
+        }
+        // The words of the file get as many numbers as it can have.
+        self.files.push(CountsFile { path: path.to_owned(), base: self.before });
+        self.before = self.before.saturating_add(u64::from(u32::MAX));
+        Ok(about)
+    }
+
+    fn keep_to_limit(&mut self) -> Result<()> {
+        let Some(limit) = self.options.limit else { return Ok(()) };
+        let allocated: usize = self.tables.iter().map(WordCounts::allocated).sum();
+        // A table that grows is copied to twice its size, and sorting takes numbers.
+        if allocated > limit / 4 { self.spill() } else { Ok(()) }
+    }
+
+    /// Writes the tables to disk, each as a run.
+    fn spill(&mut self) -> Result<()> {
+        let folder = self.options.folder.clone().unwrap_or_else(std::env::temp_dir);
+        let ordered = self.options.ordered;
+        for table in &mut self.tables {
+            if table.is_empty() {
+                continue;
+            }
+            if table.saturated() {
+                return Err(Error::limit("A word count does not fit in 64 bits."));
+            }
+            let table = std::mem::take(table);
+            let order = table.sorted();
+            let before = self.before;
+            self.runs.push(Run::write(&folder, ordered, |writer| {
+                for &i in &order {
+                    let (word, count) = table.at(i);
+                    let put = writer.put(word, count, before.saturating_add(u64::from(i)));
+                    put.map_err(|error| failure(&folder, &error))?;
+                }
+                Ok(())
+            })?);
+            self.before = before.saturating_add(table.len() as u64);
+        }
+        if self.runs.len() >= MOST_RUNS {
+            let merged = Run::write(&folder, ordered, |writer| {
+                self.merge_runs(false, |record, saturated| {
+                    if saturated {
+                        return Err(Error::limit("A word count does not fit in 64 bits."));
+                    }
+                    let put = writer.put(&record.word, record.count, record.first);
+                    put.map_err(|error| failure(&folder, &error))
+                })
+            })?;
+            self.runs = vec![merged];
+        }
+        Ok(())
+    }
+
+    fn merge_runs(
+        &self,
+        files: bool,
+        report: impl FnMut(&runs::Record, bool) -> Result<()>,
+    ) -> Result<()> {
+        let folder = self.options.folder.clone().unwrap_or_else(std::env::temp_dir);
+        let mut readers = Vec::new();
+        for run in &self.runs {
+            readers.push(run.read().map_err(|error| failure(&folder, &error))?);
+        }
+        let files = if files { self.files.as_slice() } else { &[] };
+        for file in files {
+            let (_, _, mut reader) = open(&file.path)?;
+            reader.start_at(file.base);
+            readers.push(reader);
+        }
+        let name = |i: usize| i.checked_sub(self.runs.len()).map_or(&folder, |i| &files[i].path);
+        runs::merge(&mut readers, report, |i, error| failure(name(i), error))?;
+        for (file, reader) in files.iter().zip(readers.drain(..).skip(self.runs.len())) {
+            check(reader).map_err(|error| failure(&file.path, &error))?;
+        }
+        Ok(())
+    }
+
+    /// Brings all words together, in their order. [`Self::counts`] has them then.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Input`] for runs and files that cannot be read.
+    pub fn finish(&mut self) -> Result<()> {
+        if self.finished {
+            return Ok(());
+        }
+        let tables =
+            self.tables.len() > 1 && self.tables[1..].iter().any(|table| !table.is_empty());
+        if self.runs.is_empty() && self.files.is_empty() {
+            let mut whole = std::mem::take(&mut self.tables[0]);
+            if tables {
+                for table in self.tables.drain(1..) {
+                    whole.merge(&table)?;
+                }
+            }
+            let whole = if self.options.ordered { whole } else { whole.into_canonical()? };
+            self.tables = vec![whole];
+            self.finished = true;
+            return Ok(());
+        }
+        self.spill()?;
+        let mut whole = WordCounts::new();
+        let mut firsts = Vec::new();
+        let ordered = self.options.ordered;
+        self.merge_runs(true, |record, saturated| {
+            if saturated {
+                whole.saturate();
+            }
+            if ordered {
+                firsts.push(record.first);
+            }
+            whole.push(&record.word, record.count)
+        })?;
+        if ordered {
+            let mut order: Vec<(u64, u32)> = firsts.into_iter().zip(0..).collect();
+            order.sort_unstable();
+            let mut met = WordCounts::new();
+            if whole.saturated() {
+                met.saturate();
+            }
+            for (_, i) in order {
+                let (word, count) = whole.at(i);
+                met.push(word, count)?;
+            }
+            whole = met;
+        }
+        (self.tables, self.runs, self.files) = (vec![whole], Vec::new(), Vec::new());
+        (self.before, self.finished) = (0, true);
+        Ok(())
+    }
+
+    /// What was counted, in order, once [`Self::finish`] has brought it together.
     #[must_use]
     pub fn counts(&self) -> &WordCounts {
-        &self.counts
+        &self.tables[0]
+    }
+
+    /// Writes the counts to a file, with a text of one line about them. Nothing is brought
+    /// together in memory but where words keep their order.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Input`] for runs that cannot be read or a file that cannot be written,
+    /// [`crate::ErrorKind::Limit`] for counts that do not fit in 64 bits.
+    pub fn write(&mut self, path: &Path, about: &str) -> Result<()> {
+        let ordered = self.options.ordered;
+        let stream = !ordered && !(self.runs.is_empty() && self.files.is_empty());
+        if stream {
+            self.spill()?
+        } else {
+            self.finish()?
+        }
+        let wrong = |error: &io::Error| failure(path, error);
+        let file = File::create(path).map_err(|error| wrong(&error))?;
+        let mut out = BufWriter::with_capacity(256 << 10, file);
+        let order = if ordered { "in the order of first occurrence" } else { "sorted" };
+        let head = format!("{MAGIC} {order}\n{}\n", about.replace('\n', " "));
+        out.write_all(head.as_bytes()).map_err(|error| wrong(&error))?;
+        let hash = Sha256::new_with_prefix(head);
+        let mut writer = Writer::new(Hashed { inner: out, hash }, ordered);
+        let mut put = |word: &[u8], count: u64, first: u64, saturated: bool| {
+            if saturated {
+                return Err(Error::limit("A word count does not fit in 64 bits."));
+            }
+            writer.put(word, count, first).map_err(|error| wrong(&error))
+        };
+        if stream {
+            self.merge_runs(true, |record, saturated| {
+                put(&record.word, record.count, record.first, saturated)
+            })?;
+        } else {
+            let counts = self.counts();
+            for i in counts.sorted() {
+                let (word, count) = counts.at(i);
+                put(word, count, u64::from(i), counts.saturated())?;
+            }
+        }
+        let end = || {
+            let Hashed { mut inner, hash } = writer.finish()?;
+            inner.write_all(&hash.finalize())?;
+            inner.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
+        };
+        end().map_err(|error| wrong(&error))
     }
 }
+
+/// Opens a file of counts: what is said about them, whether words know their order, the words.
+fn open(path: &Path) -> Result<(String, bool, Reader<Box<dyn Source>>)> {
+    let read = || {
+        let mut from = BufReader::with_capacity(256 << 10, File::open(path)?);
+        let mut hash = Sha256::new();
+        let mut line = |most: u64| {
+            let mut line = Vec::new();
+            from.by_ref().take(most).read_until(b'\n', &mut line)?;
+            hash.update(&line);
+            if line.pop() != Some(b'\n') {
+                return Err(damaged("it does not begin as such a file does"));
+            }
+            String::from_utf8(line).map_err(|_| damaged("it does not begin as such a file does"))
+        };
+        let ordered = match line(100)?.strip_prefix(MAGIC) {
+            Some(" sorted") => false,
+            Some(" in the order of first occurrence") => true,
+            _ => return Err(damaged("it does not begin as such a file does")),
+        };
+        let about = line(1 << 30)?;
+        let from: Box<dyn Source> = Box::new(Hashed { inner: from, hash });
+        Ok((about, ordered, Reader::new(from, ordered)))
+    };
+    read().map_err(|error| failure(path, &error))
+}
+
+/// Checks that the words were those that were written.
+fn check(reader: Reader<Box<dyn Source>>) -> io::Result<()> {
+    let from = reader.into_rest();
+    let found = from.digest();
+    let mut stated = Vec::new();
+    from.take(33).read_to_end(&mut stated)?;
+    if found.is_none_or(|found| stated == found) {
+        return Ok(());
+    }
+    Err(damaged("their checksum is another one"))
+}
+
+/// What runs are read from.
+pub(super) trait Source: Read + Send {
+    /// SHA-256 of what was read, where it is checked.
+    fn digest(&self) -> Option<[u8; 32]>;
+}
+
+impl Source for BufReader<File> {
+    fn digest(&self) -> Option<[u8; 32]> {
+        None
+    }
+}
+
+/// Hashes what goes through.
+struct Hashed<T> {
+    inner: T,
+    hash: Sha256,
+}
+
+impl<W: Write> Write for Hashed<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.inner.write(bytes)?;
+        self.hash.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+impl<R: Read> Read for Hashed<R> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(bytes)?;
+        self.hash.update(&bytes[..read]);
+        Ok(read)
+    }
+}
+
+impl<R: Read + Send> Source for Hashed<R> {
+    fn digest(&self) -> Option<[u8; 32]> {
+        Some(self.hash.clone().finalize().into())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -8,6 +8,7 @@
 use crate::{Error, Result};
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
+use sha2::{Digest, Sha256};
 use std::hash::BuildHasher;
 
 /// Distinct words with 64-bit counts, in the order in which each was first added.
@@ -58,6 +59,7 @@ impl WordCounts {
         if word.is_empty() || count == 0 {
             return Ok(());
         }
+        self.index_all();
         let Self { arena, ends, counts, index, saturated } = self;
         let hash = FxBuildHasher.hash_one(word);
         if let Some(&known) = index.find(hash, |&i| word_at(arena, ends, i as usize) == word) {
@@ -68,10 +70,7 @@ impl WordCounts {
             });
             return Ok(());
         }
-        let new =
-            u32::try_from(ends.len()).ok().filter(|&new| new != u32::MAX).ok_or_else(|| {
-                Error::limit("The corpus has more than 4,294,967,295 distinct words.")
-            })?;
+        let new = next_number(ends.len())?;
         arena.extend_from_slice(word);
         ends.push(arena.len());
         counts.push(count);
@@ -79,6 +78,41 @@ impl WordCounts {
             FxBuildHasher.hash_one(word_at(arena, ends, i as usize))
         });
         Ok(())
+    }
+
+    /// Adds a word that is not there yet, without looking: what is merged in sorted order has no
+    /// need of the index, which is built when it is next asked for.
+    pub(super) fn push(&mut self, word: &[u8], count: u64) -> Result<()> {
+        next_number(self.ends.len())?;
+        self.arena.extend_from_slice(word);
+        self.ends.push(self.arena.len());
+        self.counts.push(count);
+        Ok(())
+    }
+
+    /// Says that a count reached the end of 64 bits.
+    pub(super) fn saturate(&mut self) {
+        self.saturated = true;
+    }
+
+    fn index_all(&mut self) {
+        let Self { arena, ends, index, .. } = self;
+        let hash = |&i: &u32| FxBuildHasher.hash_one(word_at(arena, ends, i as usize));
+        if index.len() < ends.len() {
+            index.reserve(ends.len() - index.len(), hash);
+        }
+        for new in index.len()..ends.len() {
+            // `push` has seen that the number fits.
+            let new = u32::try_from(new).unwrap_or(u32::MAX);
+            index.insert_unique(hash(&new), new, hash);
+        }
+    }
+
+    /// The bytes that are allocated.
+    #[must_use]
+    pub fn allocated(&self) -> usize {
+        let words = self.ends.capacity() * (size_of::<usize>() + size_of::<u64>());
+        self.arena.capacity() + words + self.index.allocation_size()
     }
 
     /// Adds all words of `other`, in its order: counts of parts become counts of the whole.
@@ -118,6 +152,9 @@ impl WordCounts {
     #[must_use]
     pub fn count(&self, word: impl AsRef<[u8]>) -> u64 {
         let word = word.as_ref();
+        if self.index.len() < self.ends.len() {
+            return self.iter().find(|&(known, _)| known == word).map_or(0, |(_, count)| count);
+        }
         let hash = FxBuildHasher.hash_one(word);
         let found =
             self.index.find(hash, |&i| word_at(&self.arena, &self.ends, i as usize) == word);
@@ -135,10 +172,65 @@ impl WordCounts {
     /// Words and counts in canonical order: sorted by bytes, whatever the order of adding.
     #[must_use]
     pub fn canonical(&self) -> Vec<(&[u8], u64)> {
-        let mut words: Vec<_> = self.iter().collect();
-        words.sort_unstable();
-        words
+        let word = |i: u32| word_at(&self.arena, &self.ends, i as usize);
+        self.sorted().into_iter().map(|i| (word(i), self.counts[i as usize])).collect()
     }
+
+    /// The numbers of the words in canonical order.
+    pub(super) fn sorted(&self) -> Vec<u32> {
+        let word = |i: u32| word_at(&self.arena, &self.ends, i as usize);
+        // Most words differ in the first eight bytes, which are compared as one number.
+        let key = |word: &[u8]| {
+            let mut first = [0; 8];
+            let length = word.len().min(8);
+            first[..length].copy_from_slice(&word[..length]);
+            u64::from_be_bytes(first)
+        };
+        let numbers = 0..u32::try_from(self.len()).unwrap_or(u32::MAX);
+        let mut keys: Vec<(u64, u32)> = numbers.map(|i| (key(word(i)), i)).collect();
+        keys.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| word(a.1).cmp(word(b.1))));
+        keys.into_iter().map(|(_, i)| i).collect()
+    }
+
+    /// The word with a number, and its count.
+    pub(super) fn at(&self, word: u32) -> (&[u8], u64) {
+        (word_at(&self.arena, &self.ends, word as usize), self.counts[word as usize])
+    }
+
+    /// The same words in canonical order.
+    pub(super) fn into_canonical(self) -> Result<Self> {
+        let order = self.sorted();
+        let mut sorted = Self { saturated: self.saturated, ..Self::default() };
+        sorted.arena.reserve_exact(self.arena.len());
+        sorted.ends.reserve_exact(self.len());
+        sorted.counts.reserve_exact(self.len());
+        for i in order {
+            let (word, count) = self.at(i);
+            sorted.push(word, count)?;
+        }
+        Ok(sorted)
+    }
+
+    /// SHA-256 of the words and counts in canonical order: for each word its length as 64 bits,
+    /// the lowest byte first, its bytes, and its count likewise.
+    #[must_use]
+    pub fn digest(&self) -> [u8; 32] {
+        let mut hash = Sha256::new();
+        for (word, count) in self.canonical() {
+            hash.update((word.len() as u64).to_le_bytes());
+            hash.update(word);
+            hash.update(count.to_le_bytes());
+        }
+        hash.finalize().into()
+    }
+}
+
+/// The number of the next word.
+fn next_number(words: usize) -> Result<u32> {
+    u32::try_from(words)
+        .ok()
+        .filter(|&new| new != u32::MAX)
+        .ok_or_else(|| Error::limit("The corpus has more than 4,294,967,295 distinct words."))
 }
 
 #[cfg(test)]
@@ -172,6 +264,26 @@ mod tests {
         }
         left.merge(&right).unwrap();
         assert_eq!(left.iter().collect::<Vec<_>>(), whole.iter().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn canonical_order_is_that_of_bytes() {
+        let texts = ["", "b", "a", "ab", "a\0", "abcdefgh", "abcdefgi", "abcdefghi", "é", "a\0\0"];
+        let mut words = WordCounts::new();
+        for text in texts {
+            words.add(text, 7).unwrap();
+        }
+        let mut expected: Vec<&[u8]> = texts[1..].iter().map(|text| text.as_bytes()).collect();
+        expected.sort_unstable();
+        let sorted = words.clone().into_canonical().unwrap();
+        assert_eq!(sorted.iter().map(|(word, _)| word).collect::<Vec<_>>(), expected);
+        assert_eq!(words.digest(), sorted.digest());
+        assert_eq!(sorted.count("abcdefgi"), 7);
+        let mut more = sorted;
+        more.add("ab", 1).unwrap();
+        more.add("zz", 1).unwrap();
+        assert_eq!((more.count("ab"), more.count("zz"), more.len()), (8, 1, 10));
+        assert_ne!(words.digest(), more.digest());
     }
 
     #[test]

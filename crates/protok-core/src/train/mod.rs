@@ -9,17 +9,20 @@ pub mod bpe;
 pub mod corpus;
 mod count;
 mod coverage;
+pub mod documents;
 mod histogram;
 mod merging;
 mod pairs;
 mod queue;
 #[cfg(test)]
 mod reference;
+mod runs;
 mod steps;
 mod suffixes;
 pub mod superwords;
 mod symbols;
 pub mod unigram;
+mod usage;
 pub mod wordpiece;
 
 pub use count::WordCounts;
@@ -27,3 +30,4 @@ pub use merging::{
     BpeMerge, BpeOptions, BpeTraining, EndOfWord, MergeEvent, StopReason, Symbols, TieRule,
 };
 pub use unigram::{UnigramOptions, UnigramTraining};
+pub use usage::{Usage, usage};

@@ -1,0 +1,336 @@
+"""From counted words to a model: the engine's trainers, and what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from protok import _core, baselines
+from protok.errors import InputError
+
+if TYPE_CHECKING:
+    from protok.training.recipe import Recipe
+
+__all__ = ["Learned", "Merge", "learn_model", "listed_model"]
+
+Progress = Callable[[int, int], object]
+
+_STOPS = {
+    "no_pairs": "no pair of tokens is left to merge",
+    "no_pieces": "it has no more pieces",
+    "min_frequency": "no pair occurs as often as min_frequency asks",
+}
+
+
+@dataclass(frozen=True)
+class Merge:
+    """One merge as it was learned.
+
+    Parameters
+    ----------
+    left, right
+        The two tokens that are joined.
+    count
+        How often the pair occurred at this step.
+    tied
+        How many other pairs were as good; None where they were not counted.
+    ties
+        Those pairs, in the order in which the corpus shows them.
+    tokens_after
+        The number of tokens in the corpus after this step.
+    score
+        For WordPiece by likelihood, what decided.
+    """
+
+    left: str
+    right: str
+    count: int
+    tied: int | None
+    ties: tuple[tuple[str, str], ...]
+    tokens_after: int
+    score: float | None = None
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What a trainer learned.
+
+    Parameters
+    ----------
+    model
+        The model as a ``tokenizer.json`` has it.
+    merges
+        The log of merges, for BPE and WordPiece.
+    pieces
+        The pieces with their scores, for Unigram.
+    rounds
+        The log of rounds, for Unigram.
+    """
+
+    model: Mapping[str, Any]
+    merges: Sequence[Merge] = ()
+    pieces: Sequence[tuple[str, float]] = ()
+    rounds: Sequence[Mapping[str, Any]] = field(default=())
+
+
+def learn_model(
+    recipe: Recipe,
+    counter: _core.WordCounter,
+    *,
+    threads: int | None,
+    progress: Progress | None,
+    listed_ties: int = 0,
+) -> Learned:
+    """Learn the recipe's model from counted words."""
+    if len(counter) == 0:
+        raise InputError(
+            what="The corpus is empty: it has no words.",
+            location="corpus",
+            hint="Pass texts with something in them, and check how they are cut.",
+        )
+    match recipe.model:
+        case "bpe":
+            return _bpe(recipe, counter, progress, listed_ties)
+        case "wordpiece":
+            return _wordpiece(recipe, counter, progress, listed_ties)
+        case "unigram":
+            return _unigram(recipe, counter, threads, progress)
+        case _:
+            return listed_model(recipe, _pieces(recipe, counter))
+
+
+def _room(recipe: Recipe) -> int:
+    """Count the ids that the trainer may fill: all but those behind what is learned."""
+    size = recipe.vocab_size or 0
+    fixed = len(recipe.first_tokens) + len(recipe.byte_tokens) + len(recipe.last_tokens)
+    alphabet = 256 if recipe.model == "bpe" and recipe.symbols == "bytes" else 1
+    if size < fixed + alphabet:
+        what = "256 bytes" if alphabet > 1 else "one more"
+        raise InputError(
+            what=f"A vocabulary of {size} has no room for {fixed} special tokens and {what}.",
+            location="vocab_size",
+            hint=f"Ask for {fixed + alphabet} or more.",
+            value=str(size),
+        )
+    return size - len(recipe.last_tokens)
+
+
+def _options(recipe: Recipe, *names: str) -> dict[str, Any]:
+    """Give the options that are set: the trainers have the same defaults."""
+    options: dict[str, Any] = {}
+    for name in names:
+        value = getattr(recipe, name)
+        if value not in {None, ()}:
+            options[name] = list(value) if isinstance(value, tuple) else value
+    return options
+
+
+def _bpe(
+    recipe: Recipe, counter: _core.WordCounter, progress: Progress | None, listed_ties: int
+) -> Learned:
+    if recipe.symbols == "bytes" and recipe.initial_alphabet:
+        raise InputError(
+            what="All bytes are in the alphabet already.",
+            location="initial_alphabet",
+            hint='Leave it out, or start from symbols = "characters".',
+        )
+    alphabet = _core.BYTE_ALPHABET if recipe.symbols == "bytes" else recipe.initial_alphabet
+    result = _core.train_bpe(
+        counter,
+        vocab_size=_room(recipe),
+        symbols=recipe.symbols,
+        tie=recipe.tie,
+        min_frequency=recipe.min_frequency,
+        special_tokens=[*recipe.first_tokens, *recipe.byte_tokens],
+        initial_alphabet=alphabet,
+        limit_alphabet=recipe.limit_alphabet,
+        end_of_word_suffix=recipe.end_of_word_suffix,
+        continuing_subword_prefix=recipe.continuing_subword_prefix,
+        max_token_length=recipe.max_token_length,
+        listed_ties=listed_ties,
+        observer=progress,
+        **_options(recipe, "character_coverage", "required"),
+    )
+    _check_size(recipe, len(result["tokens"]), result["stop"])
+    merges = _log(result)
+    model = {
+        "type": "BPE",
+        "dropout": None,
+        "unk_token": recipe.unk_token,
+        "continuing_subword_prefix": recipe.continuing_subword_prefix,
+        "end_of_word_suffix": recipe.end_of_word_suffix,
+        "fuse_unk": recipe.fuse_unk,
+        "byte_fallback": recipe.byte_fallback,
+        "ignore_merges": recipe.ignore_merges,
+        "vocab": _numbered(recipe, result["tokens"]),
+        "merges": [[merge.left, merge.right] for merge in merges],
+    }
+    return Learned(model, merges)
+
+
+def _wordpiece(
+    recipe: Recipe, counter: _core.WordCounter, progress: Progress | None, listed_ties: int
+) -> Learned:
+    prefix = recipe.continuing_subword_prefix or "##"
+    result: Mapping[str, Any] = _trainer("train_wordpiece")(
+        counter,
+        vocab_size=_room(recipe),
+        scoring=recipe.scoring,
+        tie=recipe.tie,
+        min_frequency=recipe.min_frequency,
+        special_tokens=list(recipe.first_tokens),
+        initial_alphabet=recipe.initial_alphabet,
+        limit_alphabet=recipe.limit_alphabet,
+        continuing_subword_prefix=prefix,
+        max_token_length=recipe.max_token_length,
+        required=list(recipe.required),
+        listed_ties=listed_ties,
+        observer=progress,
+    )
+    _check_size(recipe, len(result["tokens"]), result["stop"])
+    model = {
+        "type": "WordPiece",
+        # Without an unknown token the name is of none, and text that needs one is refused.
+        "unk_token": recipe.unk_token or "[UNK]",
+        "continuing_subword_prefix": prefix,
+        "max_input_chars_per_word": 100,
+        "vocab": _numbered(recipe, result["tokens"]),
+    }
+    return Learned(model, _log(result))
+
+
+def _unigram(
+    recipe: Recipe,
+    counter: _core.WordCounter,
+    threads: int | None,
+    progress: Progress | None,
+) -> Learned:
+    result: Mapping[str, Any] = _trainer("train_unigram")(
+        counter,
+        vocab_size=_room(recipe),
+        seed_size=recipe.seed_size,
+        shrinking_factor=recipe.shrinking_factor,
+        em_iterations=recipe.em_iterations,
+        max_piece_length=recipe.max_piece_length,
+        special_tokens=list(recipe.first_tokens),
+        byte_fallback=recipe.byte_fallback,
+        threads=threads,
+        observer=progress,
+        **_options(recipe, "character_coverage", "required"),
+    )
+    learned: list[tuple[str, float]] = [(text, score) for text, score in result["pieces"]]
+    # Control tokens have the score that SentencePiece gives them; a byte must not win over a piece.
+    least = min((score for _, score in learned), default=0.0)
+    pieces = [
+        *((token, 0.0) for token in recipe.first_tokens),
+        *((token, least) for token in recipe.byte_tokens),
+        *learned,
+    ]
+    _check_size(recipe, len(pieces), result["stop"])
+    tokens = [text for text, _ in pieces]
+    unknown = None if recipe.unk_token is None else tokens.index(recipe.unk_token)
+    model = {
+        "type": "Unigram",
+        "unk_id": unknown,
+        "vocab": [[text, score] for text, score in pieces],
+        "byte_fallback": recipe.byte_fallback,
+    }
+    _numbered(recipe, tokens)
+    return Learned(model, (), learned, result["rounds"])
+
+
+def _trainer(name: str) -> Callable[..., Mapping[str, Any]]:
+    trainer: Callable[..., Mapping[str, Any]] = getattr(_core, name)
+    return trainer
+
+
+def _log(result: Mapping[str, Any]) -> list[Merge]:
+    tokens = result["tokens"]
+    return [
+        Merge(
+            tokens[left],
+            tokens[right],
+            count,
+            tied,
+            tuple((tokens[a], tokens[b]) for a, b in ties),
+            tokens_after,
+            *score,
+        )
+        for left, right, _token, count, tied, ties, tokens_after, *score in result["merges"]
+    ]
+
+
+def _numbered(recipe: Recipe, tokens: Sequence[str]) -> dict[str, int]:
+    vocab = {token: id for id, token in enumerate(tokens)}
+    twice = [token for token in recipe.last_tokens if token in vocab]
+    if twice:
+        raise InputError(
+            what=f"The special token {twice[0]!r} was learned from the corpus as well.",
+            location="special_tokens",
+            hint='Clean the corpus, or say special_tokens_at = "start".',
+            value=twice[0],
+        )
+    return vocab
+
+
+def _check_size(recipe: Recipe, learned: int, stop: str) -> None:
+    """Refuse a vocabulary that is smaller than what was asked for, unless that is accepted."""
+    size = learned + len(recipe.last_tokens)
+    if recipe.fewer == "refuse" and recipe.vocab_size is not None and size < recipe.vocab_size:
+        why = _STOPS.get(stop, "it stopped early")
+        raise InputError(
+            what=f"The corpus gives {size} tokens, not {recipe.vocab_size}: {why}.",
+            location="vocab_size",
+            hint=f'Ask for {size} or fewer, give more text, or say fewer = "accept".',
+            value=str(size),
+        )
+
+
+# -- words and characters -----------------------------------------------------------------------
+
+
+def _pieces(recipe: Recipe, counter: _core.WordCounter) -> dict[str, int]:
+    """Spell words or characters as the vocabulary will."""
+    last = recipe.pre_tokenizer
+    while isinstance(last, Mapping) and last.get("pretokenizers"):
+        last = last["pretokenizers"][-1]
+    of_bytes = isinstance(last, Mapping) and last.get("type") == "ByteLevel"
+    counts: dict[str, int] = {}
+    for data, count in counter.items():
+        piece = "".join(_core.BYTE_ALPHABET[b] for b in data) if of_bytes else data.decode()
+        # Words that were counted elsewhere are not cut: a character model takes them apart.
+        for token in piece if recipe.model == "character" else (piece,):
+            counts[token] = counts.get(token, 0) + count
+    return counts
+
+
+def listed_model(recipe: Recipe, counts: Mapping[str, int] | None) -> Learned:
+    """Build a word, character or byte model."""
+    long = [token for token in recipe.tokens if len(token) != 1]
+    long = [token for token in long if token not in {*recipe.special_tokens, recipe.unk_token}]
+    if recipe.model == "character" and long:
+        raise InputError(
+            what=f"The token {long[0]!r} is not one character.",
+            location="tokens",
+            hint="List characters, and special tokens as such.",
+            value=long[0],
+        )
+    size = recipe.vocab_size
+    if size is not None and recipe.last_tokens:
+        size = max(size - len(recipe.last_tokens), 0)
+    if recipe.model == "byte":
+        tokens = baselines.byte_vocabulary(recipe.first_tokens, size)
+    else:
+        tokens = baselines.vocabulary(
+            counts,
+            recipe.tokens,
+            special_tokens=recipe.first_tokens,
+            unk_token=None if recipe.unk_token in recipe.last_tokens else recipe.unk_token,
+            vocab_size=size,
+            min_frequency=recipe.min_frequency,
+            order=recipe.order,
+            required=recipe.required,
+        )
+    _numbered(recipe, tokens)
+    return Learned(baselines.model_json(recipe.model, tokens, recipe.unk_token))
