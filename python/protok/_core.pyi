@@ -511,11 +511,9 @@ def train_unigram(
     threads: int | None = None,
     observer: Callable[[int, int], object] | None = None,
 ) -> UnigramTraining: ...
-
-# marginal and best_path (negative natural logarithms per character), tokens, characters, unknown
 def unigram_likelihood(
     pieces: Sequence[tuple[str, float]], counter: WordCounter, *, threads: int | None = None
-) -> dict[str, float]: ...
+) -> dict[str, float]: ...  # marginal, best_path (nats a character), tokens, characters, unknown
 
 @final
 class Delta(structseq[Any], tuple[str, tuple[int, ...], bool, Reason | None]):
