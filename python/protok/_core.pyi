@@ -453,22 +453,14 @@ class WordCounter:
 # left, right, token, count, tied, ties, tokens after: ids but for the counts
 MergeRecord: TypeAlias = tuple[int, int, int, int, int, list[Span], int]
 
-class MergeTraining(TypedDict):
+class Training(TypedDict):
     tokens: list[str]
+    merges: list[MergeRecord]
     required_merges: list[int]
     special_tokens: int
     base_size: int
     initial_tokens: int
     stop: Literal["vocab_size", "no_pairs", "min_frequency", "observer"]
-
-class Training(MergeTraining):
-    merges: list[MergeRecord]
-
-# The same, but ties are not always counted; and the score
-ScoredMergeRecord: TypeAlias = tuple[int, int, int, int, int | None, list[Span], int, float]
-
-class WordPieceTraining(MergeTraining):
-    merges: list[ScoredMergeRecord]
 
 def train_bpe(
     counter: WordCounter,
@@ -506,7 +498,7 @@ def train_wordpiece(
     listed_ties: int = 0,
     observer: Callable[[int, int], object] | None = None,
     every: int = 256,
-) -> WordPieceTraining: ...
+) -> dict[str, Any]: ...  # Training, with the score in each merge, whose ties may be None
 
 @final
 class SpanCounter:
@@ -535,15 +527,9 @@ def train_superwords(
     every: int = 256,
 ) -> Training: ...
 
-class UnigramRound(TypedDict):
-    size: int
-    loss: float
-    tokens: float
-    left: int
-
 class UnigramTraining(TypedDict):
     pieces: list[tuple[str, float]]
-    rounds: list[UnigramRound]
+    rounds: list[dict[str, float]]  # size, loss, tokens, left
     special_tokens: int
     characters: int
     unknown: int
@@ -568,18 +554,9 @@ def train_unigram(
     threads: int | None = None,
     observer: Callable[[int, int], object] | None = None,
 ) -> UnigramTraining: ...
-
-# The first two are negative natural logarithms per character.
-class UnigramLikelihood(TypedDict):
-    marginal: float
-    best_path: float
-    tokens: float
-    characters: int
-    unknown: int
-
 def unigram_likelihood(
     pieces: Sequence[tuple[str, float]], counter: WordCounter, *, threads: int | None = None
-) -> UnigramLikelihood: ...
+) -> dict[str, float]: ...  # marginal, best_path (nats a character), tokens, characters, unknown
 
 @final
 class Delta(structseq[Any], tuple[str, tuple[int, ...], bool, Reason | None]):

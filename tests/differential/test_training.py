@@ -58,9 +58,10 @@ def merges_of(training: Any) -> list[list[str]]:
     ("corpus", "symbols", "size"),
     [
         ("english", "bytes", 32_000),
+        ("english", "characters", 1_000),
         ("english", "characters", 8_000),
         ("multilingual", "bytes", 8_000),
-        ("multilingual", "characters", 1_000),
+        ("multilingual", "characters", 2_000),
     ],
 )
 def test_merges_equal_those_of_tokenizers(
