@@ -406,38 +406,24 @@ class Contradiction:
 
 @final
 class WordCounter:
+    # fmt: off
     def __new__(
-        cls,
-        tokenizer_json: bytes,
-        *,
-        ordered: bool = True,
-        memory_bytes: int | None = None,
-        folder: str | os.PathLike[str] | None = None,
+        cls, tokenizer_json: bytes, *, ordered: bool = True, memory_bytes: int | None = None,
+        folder: str | os.PathLike[str] | None = None
     ) -> Self: ...
+    # fmt: on
     def __len__(self) -> int: ...
+    # fmt: off
     def feed(
-        self,
-        texts: Iterable[Text],
-        *,
-        threads: int | None = None,
-        weight: float = 1.0,
-        seed: int = 0,
-        held_out: float = 0.0,
-        first: int = 0,
+        self, texts: Iterable[Text], *, threads: int | None = None, weight: float = 1.0,
+        seed: int = 0, held_out: float = 0.0, first: int = 0
     ) -> list[tuple[int, str]]: ...
     def feed_block(
-        self,
-        data: bytes,
-        *,
-        split: Literal["line", "paragraph", "separator", "whole"] = "line",
-        separator: str | None = None,
-        strip: bool = False,
-        threads: int | None = None,
-        weight: float = 1.0,
-        seed: int = 0,
-        held_out: float = 0.0,
-        first: int = 0,
+        self, data: bytes, *, split: Literal["line", "paragraph", "separator", "whole"] = "line",
+        separator: str | None = None, strip: bool = False, threads: int | None = None,
+        weight: float = 1.0, seed: int = 0, held_out: float = 0.0, first: int = 0
     ) -> tuple[int, list[tuple[int, str]]]: ...
+    # fmt: on
     def add(self, word: Text, count: int) -> None: ...
     def add_file(self, path: str | os.PathLike[str]) -> str: ...
     def finish(self) -> None: ...
@@ -462,70 +448,45 @@ class Training(TypedDict):
     initial_tokens: int
     stop: Literal["vocab_size", "no_pairs", "min_frequency", "observer"]
 
+# fmt: off
 def train_bpe(
-    counter: WordCounter,
-    *,
-    vocab_size: int,
-    symbols: Literal["bytes", "characters"] = "bytes",
-    tie: str = "lowest-ids",
-    min_frequency: int = 0,
-    special_tokens: Sequence[str] = ...,
-    initial_alphabet: str = "",
-    limit_alphabet: int | None = None,
-    end_of_word_suffix: str | None = None,
-    separate_end_of_word: bool = False,
-    continuing_subword_prefix: str | None = None,
-    max_token_length: int | None = None,
-    character_coverage: float | None = None,
-    required: Sequence[str] = ...,
-    listed_ties: int = 0,
-    observer: Callable[[int, int], object] | None = None,
-    every: int = 256,
+    counter: WordCounter, *, vocab_size: int, symbols: Literal["bytes", "characters"] = "bytes",
+    tie: str = "lowest-ids", min_frequency: int = 0, special_tokens: Sequence[str] = ...,
+    initial_alphabet: str = "", limit_alphabet: int | None = None,
+    end_of_word_suffix: str | None = None, separate_end_of_word: bool = False,
+    continuing_subword_prefix: str | None = None, max_token_length: int | None = None,
+    character_coverage: float | None = None, required: Sequence[str] = ..., listed_ties: int = 0,
+    observer: Callable[[int, int], object] | None = None, every: int = 256
 ) -> Training: ...
 def train_wordpiece(
-    counter: WordCounter,
-    *,
-    vocab_size: int,
-    scoring: Literal["counts", "likelihood"] = "counts",
-    tie: str = "lowest-ids",
-    min_frequency: int = 0,
-    special_tokens: Sequence[str] = ...,
-    initial_alphabet: str = "",
-    limit_alphabet: int | None = None,
-    continuing_subword_prefix: str = ...,
-    max_token_length: int | None = None,
-    required: Sequence[str] = ...,
-    listed_ties: int = 0,
-    observer: Callable[[int, int], object] | None = None,
-    every: int = 256,
+    counter: WordCounter, *, vocab_size: int, scoring: Literal["counts", "likelihood"] = "counts",
+    tie: str = "lowest-ids", min_frequency: int = 0, special_tokens: Sequence[str] = ...,
+    initial_alphabet: str = "", limit_alphabet: int | None = None,
+    continuing_subword_prefix: str = ..., max_token_length: int | None = None,
+    required: Sequence[str] = ..., listed_ties: int = 0,
+    observer: Callable[[int, int], object] | None = None, every: int = 256
 ) -> dict[str, Any]: ...  # Training, with the score in each merge, whose ties may be None
+# fmt: on
 
 @final
 class SpanCounter:
+    # fmt: off
     def __new__(
-        cls,
-        tokenizer_json: bytes,
-        tokens: Sequence[str],
-        merges: Sequence[tuple[int, int, int]],
-        *,
-        special_tokens: int = 0,
-        symbols: Literal["bytes", "characters"] = "bytes",
-        rule: Literal["letters", "any"] = "letters",
+        cls, tokenizer_json: bytes, tokens: Sequence[str], merges: Sequence[tuple[int, int, int]],
+        *, special_tokens: int = 0, symbols: Literal["bytes", "characters"] = "bytes",
+        rule: Literal["letters", "any"] = "letters"
     ) -> Self: ...
+    # fmt: on
     def __len__(self) -> int: ...
     def feed(self, texts: Iterable[Text], *, threads: int | None = None) -> None: ...
 
+# fmt: off
 def train_superwords(
-    spans: SpanCounter,
-    *,
-    vocab_size: int,
-    tie: str = "lowest-ids",
-    min_frequency: int = 0,
-    max_words: int | None = None,
-    listed_ties: int = 0,
-    observer: Callable[[int, int], object] | None = None,
-    every: int = 256,
+    spans: SpanCounter, *, vocab_size: int, tie: str = "lowest-ids", min_frequency: int = 0,
+    max_words: int | None = None, listed_ties: int = 0,
+    observer: Callable[[int, int], object] | None = None, every: int = 256
 ) -> Training: ...
+# fmt: on
 
 class UnigramTraining(TypedDict):
     pieces: list[tuple[str, float]]
@@ -535,28 +496,20 @@ class UnigramTraining(TypedDict):
     unknown: int
     stop: Literal["vocab_size", "no_pieces", "observer"]
 
+# fmt: off
 def train_unigram(
-    counter: WordCounter,
-    *,
-    vocab_size: int,
-    seed_size: int = 1_000_000,
-    shrinking_factor: float = 0.75,
-    em_iterations: int = 2,
-    max_piece_length: int = 16,
-    character_coverage: float | None = None,
-    special_tokens: Sequence[str] = ...,
-    required: Sequence[str] = ...,
-    byte_fallback: bool = False,
-    split_by_whitespace: bool = True,
-    split_by_unicode_script: bool = True,
-    split_by_number: bool = True,
-    split_digits: bool = False,
-    threads: int | None = None,
-    observer: Callable[[int, int], object] | None = None,
+    counter: WordCounter, *, vocab_size: int, seed_size: int = 1_000_000,
+    shrinking_factor: float = 0.75, em_iterations: int = 2, max_piece_length: int = 16,
+    character_coverage: float | None = None, special_tokens: Sequence[str] = ...,
+    required: Sequence[str] = ..., byte_fallback: bool = False, split_by_whitespace: bool = True,
+    split_by_unicode_script: bool = True, split_by_number: bool = True,
+    split_digits: bool = False, threads: int | None = None,
+    observer: Callable[[int, int], object] | None = None
 ) -> UnigramTraining: ...
 def unigram_likelihood(
     pieces: Sequence[tuple[str, float]], counter: WordCounter, *, threads: int | None = None
 ) -> dict[str, float]: ...  # marginal, best_path (nats a character), tokens, characters, unknown
+# fmt: on
 
 @final
 class Delta(structseq[Any], tuple[str, tuple[int, ...], bool, Reason | None]):
