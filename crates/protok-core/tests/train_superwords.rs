@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use protok_core::spec::{PreTokenizer, Spec};
-use protok_core::train::corpus::WordCounter;
+use protok_core::train::corpus::{CountOptions, WordCounter};
 use protok_core::train::superwords::{SpanCounter, SpanRule, train};
 use protok_core::train::{BpeOptions, BpeTraining, StopReason, bpe};
 use std::ops::ControlFlow;
@@ -23,8 +23,11 @@ fn pre_tokenizer() -> Option<PreTokenizer> {
 }
 
 fn first_stage(texts: &[&str], merges: usize) -> BpeTraining {
-    let mut words = WordCounter::new(None, pre_tokenizer().as_ref()).unwrap();
-    words.feed(texts, 1).unwrap();
+    let options = CountOptions { ordered: true, ..CountOptions::default() };
+    let mut words = WordCounter::new(None, pre_tokenizer().as_ref(), options).unwrap();
+    let texts: Vec<(&str, u64)> = texts.iter().map(|&text| (text, 1)).collect();
+    words.feed(&texts, 1).unwrap();
+    words.finish().unwrap();
     let options = BpeOptions::all_bytes(256 + merges);
     bpe::train(words.counts(), &options, &mut |_| ControlFlow::Continue(())).unwrap()
 }

@@ -16,7 +16,7 @@ use pyo3::prelude::*;
 
 use crate::arguments::Text;
 use crate::errors::{OrRaise, to_python};
-use crate::input::Given;
+use crate::input::{Given, Row};
 
 /// The bytes of a column, which stay where they are.
 pub struct Data {
@@ -45,7 +45,7 @@ impl Data {
 }
 
 /// The texts of a column, or nothing if `object` is none.
-pub fn texts(object: &Bound<'_, PyAny>) -> PyResult<Option<Vec<(Given, Option<Given>)>>> {
+pub fn texts(object: &Bound<'_, PyAny>) -> PyResult<Option<Vec<Row>>> {
     let Some(column) = as_pyarrow(object)? else { return Ok(None) };
     let mut texts = Vec::with_capacity(column.len()?);
     if column.hasattr("chunks")? {
@@ -80,7 +80,7 @@ fn as_pyarrow<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyA
 }
 
 /// Appends the texts of one array.
-fn append(array: &Bound<'_, PyAny>, texts: &mut Vec<(Given, Option<Given>)>) -> PyResult<()> {
+fn append(array: &Bound<'_, PyAny>, texts: &mut Vec<Row>) -> PyResult<()> {
     let kind = array.getattr("type")?.str()?.to_string();
     let nulls: usize = array.getattr("null_count")?.extract()?;
     if nulls > 0 {

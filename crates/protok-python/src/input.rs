@@ -90,12 +90,12 @@ fn no_words(object: &Bound<'_, PyAny>) -> PyErr {
     )
 }
 
+/// A text of a batch, or two.
+pub type Row = (Given, Option<Given>);
+
 /// The texts of a batch: each a text, or a tuple of two, or a column of Arrow. A tuple of words is one
 /// text of words.
-pub fn batch(
-    texts: &Bound<'_, PyAny>,
-    is_pretokenized: bool,
-) -> PyResult<Vec<(Given, Option<Given>)>> {
+pub fn batch(texts: &Bound<'_, PyAny>, is_pretokenized: bool) -> PyResult<Vec<Row>> {
     if is_text(texts) {
         return Err(to_python(
             Error::input("A batch must be a sequence of texts, not one text.")

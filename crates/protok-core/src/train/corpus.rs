@@ -357,7 +357,8 @@ impl WordCounter {
     /// [`crate::ErrorKind::Limit`] for counts that do not fit in 64 bits.
     pub fn write(&mut self, path: &Path, about: &str) -> Result<()> {
         let ordered = self.options.ordered;
-        let stream = !ordered && !(self.runs.is_empty() && self.files.is_empty());
+        let stored = !self.runs.is_empty() || !self.files.is_empty();
+        let stream = stored && !ordered;
         if stream {
             self.spill()?
         } else {
@@ -397,8 +398,11 @@ impl WordCounter {
     }
 }
 
+/// What a counts file says of itself, whether its words are in order, and what is to be read of it.
+type Opened = (String, bool, Reader<Box<dyn Source>>);
+
 /// Opens a file of counts: what is said about them, whether words know their order, the words.
-fn open(path: &Path) -> Result<(String, bool, Reader<Box<dyn Source>>)> {
+fn open(path: &Path) -> Result<Opened> {
     let read = || {
         let mut from = BufReader::with_capacity(256 << 10, File::open(path)?);
         let mut hash = Sha256::new();
