@@ -26,7 +26,6 @@ ARTIFACTS = {
 }
 COMPONENTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 # Trainers that a build may not have yet.
-TRAINERS = {"wordpiece": "train_wordpiece", "unigram": "train_unigram"}
 CORPUS = ["The cat's 1234 hats sat — naïve, on 5 mats!\n", "the hat that sat, the cat that ran\n"]
 
 
@@ -100,9 +99,6 @@ def test_cl100k_cuts_as_tiktoken_does(shared: Path, cl100k: protok.Tokenizer) ->
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_preset_trains(name: str, tmp_path: Path) -> None:
     recipe = preset(name)
-    trainer = TRAINERS.get(recipe.model)
-    if trainer and not hasattr(_core, trainer):
-        pytest.skip(f"this build has no {trainer}")
     size = {"wordpiece": 60, "unigram": 60}.get(recipe.model, 290)
     size += len(recipe.byte_tokens)
     if recipe.model in {"word", "character"}:
@@ -292,3 +288,42 @@ def test_fewer_tokens_than_asked_for() -> None:
     assert len(protok.train(replace(recipe, vocab_size=264), ["low lower low"]).vocab) == 264
     with pytest.raises(protok.InputError, match="min_frequency"):
         protok.train(replace(recipe, min_frequency=3), ["low lower low"])
+
+
+BYTES = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+WORDS = {
+    "type": "Split",
+    "pattern": {"Regex": r" ?\p{L}+| ?[^\s\p{L}]+|\s+"},
+    "behavior": "Isolated",
+    "invert": False,
+}
+SUPER = Recipe(vocab_size=272, pre_tokenizer=BYTES, training_cut=WORDS, superwords=4)
+
+
+def test_superwords_join_words(tmp_path: Path) -> None:
+    lines = ["in the end of the day\n", "at the end of the road\n"] * 30
+    training = run(replace(SUPER, fewer="accept", vocab_size=280), lines)
+    tokens = training.tokenizer.encode("at the end of the road").tokens
+    assert any(token.count("Ġ") > 1 for token in tokens)
+    training.save(tmp_path / "out")
+    assert protok.load(tmp_path / "out").encode("at the end of the road").tokens == tokens
+    path = tmp_path / "lines.txt"
+    path.write_text("".join(lines))
+    again = run(replace(SUPER, fewer="accept", vocab_size=280), [path])
+    assert again.tokenizer.fingerprint == training.tokenizer.fingerprint
+    with pytest.raises(protok.InputError, match="second reading"):
+        run(replace(SUPER, fewer="accept", vocab_size=280), iter(lines))
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        ({"training_cut": None}, "without a training_cut"),
+        ({"held_out": 0.1}, "held_out"),
+        ({"superwords": 20}, "no room for 20 superwords"),
+        ({"superwords": -1}, "superwords cannot be -1"),
+    ],
+)
+def test_superwords_that_cannot_be(options: dict[str, Any], what: str) -> None:
+    with pytest.raises(protok.InputError, match=what):
+        protok.train(replace(SUPER, **options), ["a b a b"])

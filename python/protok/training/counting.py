@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from protok import _core
-from protok.corpus import Block, Facts, Source, expand, read
+from protok.corpus import Block, Facts, Source, expand, read, split
 from protok.errors import InputError
 
 if TYPE_CHECKING:
     from protok.training.recipe import Recipe
 
-__all__ = ["Corpus", "Counted", "Watch", "count"]
+__all__ = ["Corpus", "Counted", "Watch", "count", "front_json", "texts_again"]
 
 Corpus = Mapping[str, int] | Iterable[str | PathLike[str] | Source]
 # Is told the phase, how much of it is done, and how much there is (0 if nobody knows).
@@ -125,10 +125,11 @@ def _front(recipe: Recipe) -> dict[str, Any]:
     }
 
 
-def _counter(recipe: Recipe, memory_bytes: int | None, folder: Path | None) -> _core.WordCounter:
+def front_json(recipe: Recipe) -> bytes:
+    """Write what cuts the corpus as a ``tokenizer.json`` with no model to speak of."""
     pre_tokenizer = recipe.pre_tokenizer
     if recipe.training_cut is not None:
-        both = [part for part in (pre_tokenizer, recipe.training_cut) if part is not None]
+        both = [part for part in (recipe.training_cut, pre_tokenizer) if part is not None]
         pre_tokenizer = {"type": "Sequence", "pretokenizers": both}
     document: dict[str, Any] = {
         "version": "1.0",
@@ -141,8 +142,50 @@ def _counter(recipe: Recipe, memory_bytes: int | None, folder: Path | None) -> _
         "decoder": None,
         "model": {"type": "BPE", "vocab": {}, "merges": []},
     }
+    return json.dumps(document, ensure_ascii=False).encode()
+
+
+def texts_again(recipe: Recipe, corpus: Corpus | None, base: Path) -> Iterator[list[str]]:
+    """Read the documents of a corpus a second time.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read twice, or its documents do not all count once.
+    """
+    corpus = recipe.sources if corpus is None else corpus
+    if not isinstance(corpus, tuple | list):
+        raise _once("the corpus", "Pass files, or a list of texts.")
+    for item in (_source(item, base) for item in corpus):
+        if isinstance(item, str):
+            yield [item]
+            continue
+        source, paths = item
+        if source.weight != 1:
+            raise _once("a source with a weight", "Leave the weights out.")
+        for path in paths:
+            if _is_counts(path):
+                raise _once(str(path), "Superwords need the texts, not counts of words.")
+            for block in read(path, source):
+                texts = list(block.texts)
+                if block.data:
+                    texts = list(split(block.data.decode(), source))
+                if recipe.line_ends == "strip":
+                    texts = [text.rstrip("\r\n") for text in texts]
+                yield texts
+
+
+def _once(what: str, hint: str) -> InputError:
+    return InputError(
+        what=f"Superwords are learned in a second reading, and {what} does not allow one.",
+        location="superwords",
+        hint=hint,
+    )
+
+
+def _counter(recipe: Recipe, memory_bytes: int | None, folder: Path | None) -> _core.WordCounter:
     return _core.WordCounter(
-        json.dumps(document, ensure_ascii=False).encode(),
+        front_json(recipe),
         ordered=_ordered(recipe),
         memory_bytes=memory_bytes,
         folder=folder,

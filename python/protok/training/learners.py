@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from protok.errors import InputError
 if TYPE_CHECKING:
     from protok.training.recipe import Recipe
 
-__all__ = ["Learned", "Merge", "learn_model", "listed_model"]
+__all__ = ["Learned", "Merge", "learn_model", "listed_model", "with_superwords"]
 
 Progress = Callable[[int, int], object]
 
@@ -113,6 +113,13 @@ def _room(recipe: Recipe) -> int:
             hint=f"Ask for {fixed + alphabet} or more.",
             value=str(size),
         )
+    if recipe.superwords > size - fixed - alphabet:
+        raise InputError(
+            what=f"A vocabulary of {size} has no room for {recipe.superwords} superwords.",
+            location="superwords",
+            hint=f"Ask for fewer than {size - fixed - alphabet}.",
+            value=str(recipe.superwords),
+        )
     return size - len(recipe.last_tokens)
 
 
@@ -138,7 +145,7 @@ def _bpe(
     alphabet = _core.BYTE_ALPHABET if recipe.symbols == "bytes" else recipe.initial_alphabet
     result = _core.train_bpe(
         counter,
-        vocab_size=_room(recipe),
+        vocab_size=_room(recipe) - recipe.superwords,
         symbols=recipe.symbols,
         tie=recipe.tie,
         min_frequency=recipe.min_frequency,
@@ -152,7 +159,7 @@ def _bpe(
         observer=progress,
         **_options(recipe, "character_coverage", "required"),
     )
-    _check_size(recipe, len(result["tokens"]), result["stop"])
+    _check_size(recipe, len(result["tokens"]) + recipe.superwords, result["stop"])
     merges = _log(result)
     model = {
         "type": "BPE",
@@ -173,7 +180,7 @@ def _wordpiece(
     recipe: Recipe, counter: _core.WordCounter, progress: Progress | None, listed_ties: int
 ) -> Learned:
     prefix = recipe.continuing_subword_prefix or "##"
-    result: Mapping[str, Any] = _trainer("train_wordpiece")(
+    result = _core.train_wordpiece(
         counter,
         vocab_size=_room(recipe),
         scoring=recipe.scoring,
@@ -206,7 +213,7 @@ def _unigram(
     threads: int | None,
     progress: Progress | None,
 ) -> Learned:
-    result: Mapping[str, Any] = _trainer("train_unigram")(
+    result = _core.train_unigram(
         counter,
         vocab_size=_room(recipe),
         seed_size=recipe.seed_size,
@@ -240,9 +247,50 @@ def _unigram(
     return Learned(model, (), learned, result["rounds"])
 
 
-def _trainer(name: str) -> Callable[..., Mapping[str, Any]]:
-    trainer: Callable[..., Mapping[str, Any]] = getattr(_core, name)
-    return trainer
+def with_superwords(
+    recipe: Recipe,
+    learned: Learned,
+    front: bytes,
+    texts: Iterable[Sequence[str]],
+    *,
+    threads: int | None,
+    progress: Progress | None,
+    listed_ties: int = 0,
+) -> Learned:
+    """Go on with tokens that join whole words; ``texts`` is the corpus once more."""
+    vocab = dict(learned.model["vocab"])
+    prefix = recipe.continuing_subword_prefix or ""
+    rules = [
+        (vocab[m.left], vocab[m.right], vocab[m.left + m.right.removeprefix(prefix)])
+        for m in learned.merges
+    ]
+    spans = _core.SpanCounter(
+        front,
+        list(vocab),
+        rules,
+        special_tokens=len(recipe.first_tokens) + len(recipe.byte_tokens),
+        symbols=recipe.symbols,
+        rule=recipe.superword_rule,
+    )
+    for chunk in texts:
+        spans.feed(chunk, threads=threads)
+    result = _core.train_superwords(
+        spans,
+        vocab_size=_room(recipe),
+        tie=recipe.tie,
+        min_frequency=recipe.min_frequency,
+        max_words=recipe.max_superword,
+        listed_ties=listed_ties,
+        observer=progress,
+    )
+    _check_size(recipe, len(result["tokens"]), result["stop"])
+    merges = [*learned.merges, *_log(result)]
+    model = {
+        **learned.model,
+        "vocab": _numbered(recipe, result["tokens"]),
+        "merges": [[merge.left, merge.right] for merge in merges],
+    }
+    return Learned(model, merges)
 
 
 def _log(result: Mapping[str, Any]) -> list[Merge]:

@@ -44,6 +44,9 @@ _READ_BY: Mapping[str, set[str]] = {
     "symbols": {"bpe"},
     "end_of_word_suffix": {"bpe"},
     "ignore_merges": {"bpe"},
+    "superwords": {"bpe"},
+    "superword_rule": {"bpe"},
+    "max_superword": {"bpe"},
     "fuse_unk": {"bpe"},
     "tie": {"bpe", "wordpiece"},
     "continuing_subword_prefix": {"bpe", "wordpiece"},
@@ -115,8 +118,14 @@ class Recipe:
         How runs of digits are cut before the pre-tokenizer: not at all, into single digits, or
         into groups of three from the left (``123 4``) or from the right (``1 234``).
     training_cut
-        A pre-tokenizer that cuts the corpus in addition and is no part of the tokenizer, such as
-        SentencePiece's rule that pieces do not cross words.
+        A pre-tokenizer that cuts the corpus before the other one and is no part of the tokenizer,
+        such as SentencePiece's rule that pieces do not cross words.
+    superwords
+        So many of the tokens, the last ones that are learned, join whole words (as in SuperBPE):
+        words are what ``training_cut`` cuts, and the tokenizer's own pre-tokenizer must leave
+        them together. The corpus is read twice, so it must be files or a list of texts.
+    superword_rule, max_superword
+        Whether only words of ``"letters"`` are joined, or ``"any"``; the most words in a token.
     special_tokens
         Control tokens, in this order.
     special_tokens_at
@@ -208,6 +217,9 @@ class Recipe:
     limit_alphabet: int | None = None
     character_coverage: float | None = None
     max_token_length: int | None = None
+    superwords: int = 0
+    superword_rule: Literal["letters", "any"] = "letters"
+    max_superword: int | None = None
     seed_size: int = 1_000_000
     shrinking_factor: float = 0.75
     em_iterations: int = 2
@@ -345,8 +357,20 @@ def _check_numbers(recipe: Recipe) -> None:
         wrong = ("seed", recipe.seed, "Give a number of 64 bits.")
     elif recipe.min_frequency < 0:
         wrong = ("min_frequency", recipe.min_frequency, "Give 0 or more.")
+    wrong = wrong or _wrong_superwords(recipe)
     if wrong is not None:
         name, value, hint = wrong
         raise InputError(
             what=f"{name} cannot be {value}.", location=name, hint=hint, value=str(value)
         )
+
+
+def _wrong_superwords(recipe: Recipe) -> tuple[str, Any, str] | None:
+    if recipe.superwords < 0:
+        return "superwords", recipe.superwords, "Give the number of tokens."
+    if recipe.superwords and recipe.training_cut is None:
+        hint = "Put the cut into words there, and leave it out of pre_tokenizer."
+        return "superwords", f"{recipe.superwords} without a training_cut", hint
+    if recipe.superwords and recipe.held_out:
+        return "held_out", f"{recipe.held_out} with superwords", "Give another file to measure."
+    return None

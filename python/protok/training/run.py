@@ -15,8 +15,8 @@ from protok import _core, saving
 from protok.errors import InputError
 from protok.tokenizer import Tokenizer
 from protok.training.artifact import tokenizer_json
-from protok.training.counting import Corpus, Counted, Watch, count
-from protok.training.learners import Learned, Merge, learn_model, listed_model
+from protok.training.counting import Corpus, Counted, Watch, count, front_json, texts_again
+from protok.training.learners import Learned, Merge, learn_model, listed_model, with_superwords
 from protok.training.recipe import Recipe, checked
 from protok.training.recipe_file import plain, read_recipe, to_toml
 from protok.training.report import Report, report
@@ -255,6 +255,16 @@ def run(
         progress=None if watch is None else lambda step, size: watch("learn", step, size),
         listed_ties=listed_ties,
     )
+    if full.superwords:
+        learned = with_superwords(
+            full,
+            learned,
+            front_json(full),
+            texts_again(full, corpus, base),
+            threads=threads,
+            progress=None if watch is None else lambda step, size: watch("learn", step, size),
+            listed_ties=listed_ties,
+        )
     return Training(recipe, _tokenizer(full, learned), learned, counted, threads)
 
 
