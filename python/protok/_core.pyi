@@ -31,6 +31,7 @@ __all__ = [
     "boundaries",
     "count_up_to",
     "edit",
+    "encode_block",
     "encode_trusted",
     "train_bpe",
     "train_superwords",
@@ -589,6 +590,17 @@ def count_up_to(
     special: SpecialPolicy | None = None,
 ) -> int: ...
 def boundaries(text: Text, kind: str) -> list[int]: ...
+def encode_block(
+    tok: Tokenizer,
+    block: bytes | Sequence[str] | _ArrowColumn,
+    *,
+    split: str = "line",
+    separator: str | None = None,
+    first: int = 0,
+    add_special_tokens: bool = True,
+    special: SpecialPolicy | None = None,
+    threads: int | None = None,
+) -> Batch: ...
 def edit(
     tokenizer: Tokenizer, encoding: Encoding, span: Span, new: Text, unit: str
 ) -> tuple[Encoding, int]: ...

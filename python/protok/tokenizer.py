@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,6 +15,7 @@ from protok.errors import ArtifactError, ArtifactWarning, ProtokError
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from protok.bulk import Paths
     from protok.chat import Chat, Limits, Trust
     from protok.inspection import Inspection
     from protok.spec import Spec
@@ -57,7 +58,7 @@ def load(
     cache_bytes
         The most bytes that the cache of each thread may take; 16 MiB by default. Memory is taken as
         texts need it. It changes no result. Places of tokens take as much again, where they are
-        asked for.
+        asked for, and words and normalized texts 16 MiB.
 
     Examples
     --------
@@ -237,6 +238,71 @@ class Tokenizer(Budgeting):
             clock=clock,
             limits=limits,
             variables=variables,
+        )
+
+    def encode_files(
+        self,
+        paths: Paths,
+        *,
+        separator: str | None = None,
+        add_special_tokens: bool = True,
+        special: Literal["raise", "text", "parse"] | Iterable[str] = "text",
+        threads: int | None = None,
+    ) -> Iterator[_core.Batch]:
+        r"""Encode the documents of files on all cores, some megabytes at a time.
+
+        Files are read, and if need be decompressed, in a thread of its own, in blocks of 8 MiB
+        that end between two documents; each is encoded while the next is read. So memory does not
+        grow with the files: it takes three blocks and their ids, or three documents where one is
+        longer. Batches keep no texts: nothing is known of places in them.
+
+        Parameters
+        ----------
+        paths
+            A file, or several, in this order; names may be patterns such as ``data/**/*.txt.gz``.
+            Text, JSON Lines, Parquet and Arrow, plain or compressed, by the name. A
+            :class:`protok.corpus.Source` says more: where documents end, the field that has the
+            text, what to do where bytes are not UTF-8.
+        separator
+            The text between two documents of a text file, which belongs to neither. By default a
+            document is a line, without its end. Empty documents are left out.
+        add_special_tokens, special
+            As for :meth:`encode`, for each document; control tokens are read as plain text by
+            default.
+        threads
+            How many encode; by default as many as the process has cores. No result depends on it.
+
+        Yields
+        ------
+        Batch
+            Documents of one file, in order: ids in ``values`` (``uint32``), and where each starts
+            and ends in ``row_offsets`` (``int64``).
+
+        Raises
+        ------
+        InputError
+            If a file is missing, cannot be read, or is not what its name says; ``location`` says
+            which file, and where in it.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile, protok
+        >>> tok = protok.load("protok:demo")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "cats.txt")
+        ...     _ = path.write_text("one cat\ntwo cats\n")
+        ...     [tok.decode(ids) for batch in tok.encode_files(path) for ids in batch]
+        ['one cat', 'two cats']
+        """
+        from protok.bulk import encode_files  # noqa: PLC0415  (not needed to encode)
+
+        return encode_files(
+            self,
+            paths,
+            separator=separator,
+            add_special_tokens=add_special_tokens,
+            special=special,
+            threads=threads,
         )
 
     def sample(

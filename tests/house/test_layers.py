@@ -16,6 +16,7 @@ PYTHON_LAYERS = {
     "spec": 2,
     "sources": 2,
     "corpus": 1,
+    "bulk": 2,
     "baselines": 2,
     "trace": 2,
     "probes": 0,

@@ -15,8 +15,9 @@ use std::sync::OnceLock;
 
 use crate::encoding::{Encoding, Part, Source};
 use crate::error::{Error, Result};
+use crate::pipeline::placed::Place as BytePlace;
 use crate::pipeline::spans::{Spans, TokenSpan};
-use crate::text::units::{Unit, Units, rising_spans};
+use crate::text::units::{Rising, Unit, Units};
 
 pub use entities::LabelUnit;
 
@@ -207,9 +208,7 @@ impl Offsets {
                         };
                         if unit == Unit::Byte {
                             result.extend(places());
-                        } else if let Some(spans) =
-                            rising_spans(located.as_str(of)?, unit, places())
-                        {
+                        } else if let Some(spans) = rising(located.as_str(of)?, unit, places()) {
                             result.extend(spans);
                         } else {
                             let units = located.units((unit, of))?;
@@ -463,6 +462,38 @@ impl Located {
             _ => span,
         }
     }
+}
+
+/// Places of bytes in a unit. None where they do not rise, and for graphemes.
+fn rising(
+    text: &str,
+    unit: Unit,
+    places: impl Iterator<Item = (usize, usize)>,
+) -> Option<Vec<(usize, usize)>> {
+    let mut rising = Rising::new(text, unit)?;
+    places.map(|place| rising.span(place)).collect()
+}
+
+/// The places of the tokens of an encoding of one text in a unit, from those in bytes of it. None
+/// where that takes [`Offsets`].
+#[must_use]
+pub fn in_unit(
+    text: &str,
+    encoding: &Encoding,
+    places: &[BytePlace],
+    unit: Unit,
+) -> Option<Vec<BytePlace>> {
+    let mut converted = places.to_vec();
+    if unit == Unit::Byte || (unit != Unit::Grapheme && text.is_ascii()) {
+        return Some(converted);
+    }
+    let mut rising = Rising::new(text, unit)?;
+    let part = encoding.parts.iter().find(|part| part.source == Source::Text(0))?;
+    for place in &mut converted[part.start..part.end] {
+        let (start, end) = rising.span((place[0] as usize, place[1] as usize))?;
+        *place = [start as u32, end as u32];
+    }
+    Some(converted)
 }
 
 fn no_text(text: usize, texts: usize) -> Error {

@@ -3,9 +3,11 @@
 use std::sync::{Arc, OnceLock};
 
 use protok_core::Error;
+use protok_core::parallel::thread_count;
 use protok_core::pipeline::Pipeline;
 use protok_core::pipeline::batch::Padding;
 use protok_core::pipeline::encode::EncodeOptions;
+use protok_core::pipeline::input::Input;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -14,12 +16,12 @@ use crate::buffer::{self, Buffer};
 use crate::encoding::{Encoding, Origin, Source};
 use crate::errors::{OrRaise, to_python};
 use crate::fingerprint::Fingerprint;
-use crate::input::Given;
+use crate::input::{Given, Row, place_in};
 
 /// The texts of a batch, and how they were encoded.
 pub struct BatchTexts {
-    /// The texts of each row.
-    pub texts: Vec<(Given, Option<Given>)>,
+    /// The texts of each row, unless they were not kept.
+    pub texts: Option<Vec<Row>>,
     /// The options of the call.
     pub options: EncodeOptions,
     /// The tokenizer.
@@ -28,6 +30,30 @@ pub struct BatchTexts {
     pub fingerprint: Arc<Fingerprint>,
     /// The id that pads, if the artifact names one.
     pub pad: Option<u32>,
+}
+
+/// Encodes the rows of a batch.
+pub fn encode_rows(
+    py: Python<'_>,
+    pipeline: &Pipeline,
+    rows: &[Row],
+    options: &EncodeOptions,
+    threads: Option<usize>,
+) -> PyResult<protok_core::pipeline::batch::Batch> {
+    let inputs: Vec<Input<'_>> = rows
+        .iter()
+        .map(|(text, pair)| (text.as_input(), pair.as_ref().map(Given::as_input)))
+        .collect();
+    let threads = thread_count(threads);
+    py.detach(|| pipeline.encode_batch(&inputs, options, threads))
+        .map_err(|error| match error.item {
+            Some(item) => {
+                let (text, pair) = &rows[item as usize];
+                place_in(error, text, pair.as_ref())
+            }
+            None => error,
+        })
+        .or_raise()
 }
 
 /// The results of encoding many texts: a read-only sequence of `Encoding` over one flat buffer.
@@ -46,9 +72,10 @@ impl Batch {
     fn row(&self, row: usize) -> Encoding {
         let texts = &self.texts;
         let source = |first| Source::Row { batch: texts.clone(), row, first };
-        let sources = match texts.texts[row].1 {
-            Some(_) => vec![source(true), source(false)],
-            None => vec![source(true)],
+        let sources = match texts.texts.as_ref().map(|texts| &texts[row].1) {
+            Some(Some(_)) => vec![source(true), source(false)],
+            Some(None) => vec![source(true)],
+            None => Vec::new(),
         };
         let origin = Origin {
             texts: sources,
@@ -56,6 +83,7 @@ impl Batch {
             pipeline: texts.pipeline.clone(),
             fingerprint: texts.fingerprint.clone(),
             offsets: OnceLock::new(),
+            places: OnceLock::new(),
             index: OnceLock::new(),
         };
         Encoding::new(texts.pipeline.row(&self.inner, row), Arc::new(origin))

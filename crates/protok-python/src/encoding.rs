@@ -5,10 +5,11 @@ use std::sync::{Arc, OnceLock};
 use protok_core::Error;
 use protok_core::encoding::Source as Part;
 use protok_core::labels::Entity;
-use protok_core::offsets::{Of, Offsets, Place};
+use protok_core::offsets::{Of, Offsets, Place, in_unit};
 use protok_core::pipeline::Pipeline;
 use protok_core::pipeline::encode::EncodeOptions;
-use protok_core::pipeline::input::Text as CoreText;
+use protok_core::pipeline::input::{Input, Text as CoreText};
+use protok_core::pipeline::placed::Place as BytePlace;
 use protok_core::pipeline::seams::Index;
 use pyo3::exceptions::PyIndexError;
 use pyo3::ffi;
@@ -39,8 +40,10 @@ impl Source {
         match self {
             Self::Own(text) => Some(text),
             Self::Shared(text) => Some(text),
-            Self::Row { batch, row, first: true } => Some(&batch.texts[*row].0),
-            Self::Row { batch, row, first: false } => batch.texts[*row].1.as_ref(),
+            Self::Row { batch, row, first } => {
+                let (text, pair) = &batch.texts.as_ref()?[*row];
+                if *first { Some(text) } else { pair.as_ref() }
+            }
         }
     }
 }
@@ -57,15 +60,41 @@ pub struct Origin {
     pub fingerprint: Arc<Fingerprint>,
     /// Where tokens came from, once somebody asked; shared with the windows that overflow.
     pub offsets: OnceLock<Offsets>,
+    /// The same in bytes of the original alone, if it was asked for first and is known without the
+    /// rest.
+    pub places: Places,
     /// Where the text can be cut, once it was edited.
     pub index: OnceLock<Option<Index>>,
 }
 
 impl Origin {
+    /// Where tokens came from in the one text, which is returned with it; None where only
+    /// [`Self::offsets`] knows.
+    fn places(
+        &self,
+        encoding: &protok_core::encoding::Encoding,
+    ) -> PyResult<Option<(&str, &[BytePlace])>> {
+        let [text] = self.texts.as_slice() else { return Ok(None) };
+        let Some(text) = text.given().and_then(Given::whole) else { return Ok(None) };
+        let Ok(text) = std::str::from_utf8(text.as_bytes()) else { return Ok(None) };
+        if self.places.get().is_none() {
+            let known = match self.offsets.get() {
+                Some(_) => None,
+                None => self.pipeline.places_of(text, encoding, &self.options).or_raise()?,
+            };
+            // Another thread may have been first: it found the same.
+            let _ = self.places.set(known);
+        }
+        Ok(self.places.get().and_then(Option::as_deref).map(|places| (text, places)))
+    }
+
     /// The places of all tokens: computed on first use, from the same text by the same pipeline.
     fn offsets(&self, encoding: &protok_core::encoding::Encoding) -> PyResult<&Offsets> {
         if let Some(offsets) = self.offsets.get() {
             return Ok(offsets);
+        }
+        if self.texts.is_empty() {
+            return Err(no_text(0));
         }
         let offsets = if self.is_pretokenized() {
             let texts = self.texts.iter().filter_map(Source::given).map(|given| {
@@ -89,6 +118,25 @@ impl Origin {
         };
         Ok(self.offsets.get_or_init(|| offsets))
     }
+}
+
+/// What is known of places in bytes of the original alone, see [`Origin::places`].
+pub type Places = OnceLock<Option<Vec<BytePlace>>>;
+
+/// Encodes a text or two and, if asked to, finds the places of tokens with it where that costs least.
+pub fn encode(
+    pipeline: &Pipeline,
+    input: &Input<'_>,
+    options: &EncodeOptions,
+    places: bool,
+) -> protok_core::Result<(protok_core::encoding::Encoding, Places)> {
+    if places
+        && let (CoreText::Whole(text), None) = input
+        && let Some((encoding, places)) = pipeline.encode_placed(text, options)?
+    {
+        return Ok((encoding, Some(places).into()));
+    }
+    Ok((pipeline.encode_input(input, options)?, Places::new()))
 }
 
 /// The result of encoding one text, or two.
@@ -120,7 +168,10 @@ impl Encoding {
 
     /// Computes where tokens came from, if that was not done yet.
     pub fn locate(&self) -> PyResult<()> {
-        self.places().map(drop)
+        match self.origin.places(&self.inner)? {
+            Some(_) => Ok(()),
+            None => self.places().map(drop),
+        }
     }
 
     fn places(&self) -> PyResult<&Offsets> {
@@ -164,7 +215,10 @@ impl Origin {
 }
 
 fn no_text(sequence: usize) -> PyErr {
-    to_python(Error::input(format!("The encoding has no text {sequence}.")))
+    to_python(
+        Error::input(format!("The encoding has no text {sequence}."))
+            .hint("Batches of files keep no texts: encode the text itself to know what is where."),
+    )
 }
 
 /// An array of `uint32` over numbers that are made here.
@@ -313,7 +367,17 @@ impl Encoding {
     #[doc = include_str!("docs/spans.txt")]
     #[pyo3(signature = (unit="codepoint", of="original"))]
     fn spans<'py>(&self, py: Python<'py>, unit: &str, of: &str) -> PyResult<Bound<'py, PyAny>> {
-        let spans = self.places()?.spans(&self.inner, frame(unit, of)?).or_raise()?;
+        let (unit, of) = frame(unit, of)?;
+        if of == Of::Original
+            && let Some((text, places)) = self.origin.places(&self.inner)?
+            && let Some(spans) = in_unit(text, &self.inner, places, unit)
+        {
+            let count = spans.len();
+            let flat = Bound::new(py, Buffer::of_u32(spans.into_flattened()))?;
+            return buffer::to_numpy(flat.into_any(), "uint32")?
+                .call_method1("reshape", (count, 2));
+        }
+        let spans = self.places()?.spans(&self.inner, (unit, of)).or_raise()?;
         let flat = spans.iter().flat_map(|&(start, end)| [start as u32, end as u32]);
         array(py, flat)?.call_method1("reshape", (spans.len(), 2))
     }

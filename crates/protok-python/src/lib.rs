@@ -5,6 +5,7 @@
 mod arguments;
 mod arrow;
 mod batch;
+mod block;
 mod budget;
 mod buffer;
 mod contradiction;
@@ -34,6 +35,8 @@ mod _core {
 
     #[pymodule_export]
     use super::batch::Batch;
+    #[pymodule_export]
+    use super::block::encode_block;
     #[pymodule_export]
     use super::budget::{boundaries, count_up_to, edit};
     #[pymodule_export]

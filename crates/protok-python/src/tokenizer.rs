@@ -8,19 +8,19 @@ use protok_core::formats::{self, Artifact, Files};
 use protok_core::parallel::{map_groups, thread_count};
 use protok_core::pipeline::choice::Choice;
 use protok_core::pipeline::encode::EncodeOptions;
-use protok_core::pipeline::input::{Input, size};
+use protok_core::pipeline::input::size;
 use protok_core::pipeline::{CompileOptions, DEFAULT_CACHE_BYTES, Pipeline};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
 use crate::arguments::{Text, decode_options, ids, place, policy, truncation, wrapper};
-use crate::batch::{Batch, BatchTexts};
+use crate::batch::{self, Batch, BatchTexts};
 use crate::buffer::{self, Buffer};
 use crate::contradiction::Contradiction;
-use crate::encoding::{Encoding, Origin, Source};
+use crate::encoding::{self, Encoding, Origin, Source};
 use crate::errors::OrRaise;
 use crate::fingerprint::Fingerprint;
-use crate::input::{self, Given};
+use crate::input::{self, Given, Row};
 use crate::vocab::{AddedToken, ControlToken, Vocab};
 
 /// Texts shorter than this are encoded without letting other threads in: the switch costs more.
@@ -76,7 +76,25 @@ impl Tokenizer {
             pipeline: self.pipeline.clone(),
             fingerprint: self.artifact.fingerprint.clone(),
             offsets: OnceLock::new(),
+            places: OnceLock::new(),
             index: OnceLock::new(),
+        }
+    }
+}
+
+impl Tokenizer {
+    /// What a batch says of its rows.
+    pub(crate) fn batch_texts(
+        &self,
+        texts: Option<Vec<Row>>,
+        options: EncodeOptions,
+    ) -> BatchTexts {
+        BatchTexts {
+            texts,
+            options,
+            pipeline: self.pipeline.clone(),
+            fingerprint: self.artifact.fingerprint.clone(),
+            pad: self.pad_token(),
         }
     }
 }
@@ -179,13 +197,14 @@ impl Tokenizer {
         let text = Given::from_python(text, is_pretokenized)?;
         let pair = pair.map(|pair| Given::from_python(pair, is_pretokenized)).transpose()?;
         let input = (text.as_input(), pair.as_ref().map(Given::as_input));
-        let encode = || self.pipeline.encode_input(&input, &options);
-        let inner = detach_if(py, size(&input), encode)
+        let encode = || encoding::encode(&self.pipeline, &input, &options, offsets);
+        let (inner, places) = detach_if(py, size(&input), encode)
             .map_err(|error| input::place_in(error, &text, pair.as_ref()))
             .or_raise()?;
         drop(input);
         let texts = std::iter::once(text).chain(pair).map(Source::Own).collect();
-        let encoding = self.encoding(inner, texts, options);
+        let origin = Origin { places, ..self.origin(texts, options) };
+        let encoding = Encoding::new(inner, Arc::new(origin));
         if offsets {
             encoding.locate()?;
         }
@@ -214,30 +233,8 @@ impl Tokenizer {
             ..self.options(add_special_tokens, special, SpecialPolicy::Raise)?
         };
         let texts = input::batch(texts, is_pretokenized)?;
-        let inputs: Vec<Input<'_>> = texts
-            .iter()
-            .map(|(text, pair)| (text.as_input(), pair.as_ref().map(Given::as_input)))
-            .collect();
-        let threads = thread_count(threads);
-        let batch = py
-            .detach(|| self.pipeline.encode_batch(&inputs, &options, threads))
-            .map_err(|error| match error.item {
-                Some(item) => {
-                    let (text, pair) = &texts[item as usize];
-                    input::place_in(error, text, pair.as_ref())
-                }
-                None => error,
-            })
-            .or_raise()?;
-        drop(inputs);
-        let texts = BatchTexts {
-            texts,
-            options,
-            pipeline: self.pipeline.clone(),
-            fingerprint: self.artifact.fingerprint.clone(),
-            pad: self.pad_token(),
-        };
-        Ok(Batch::new(batch, texts))
+        let batch = batch::encode_rows(py, &self.pipeline, &texts, &options, threads)?;
+        Ok(Batch::new(batch, self.batch_texts(Some(texts), options)))
     }
 
     #[doc = include_str!("docs/encode_bytes.txt")]

@@ -194,7 +194,8 @@ impl WordCounter {
     }
 }
 
-fn split_of<'a>(name: &str, separator: Option<&'a str>) -> PyResult<Split<'a>> {
+/// Where documents end, as Python says it.
+pub fn split_of<'a>(name: &str, separator: Option<&'a str>) -> PyResult<Split<'a>> {
     Ok(match (name, separator) {
         ("line", None) => Split::Line,
         ("paragraph", None) => Split::Paragraph,

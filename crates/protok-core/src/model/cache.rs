@@ -33,7 +33,7 @@ const MANY: usize = 20;
 pub struct Cache {
     short: Short,
     long: Long,
-    /// What is lent to [`encode_run`].
+    /// See [`Ids`].
     pending: Option<Box<Pending>>,
     expecting: bool,
 }
@@ -129,20 +129,16 @@ impl<const WORDS: usize, const TOKENS: usize, const BOTH: usize> Table<WORDS, TO
         true
     }
 
-    /// Remembers the tokens of a piece, if they are not too many.
+    /// Remembers the tokens of a piece, so many.
     #[inline]
-    fn put(&mut self, key: &Key<WORDS>, tokens: &[u32]) {
+    fn put<const MOST: usize>(&mut self, key: &Key<WORDS>, tokens: &[u32; MOST], count: usize) {
         let place = self.place(key);
         let Some([first, second]) = self.buckets.get_mut(place) else { return };
         let mut entry = [0; BOTH];
         entry[..WORDS].copy_from_slice(key);
-        let Some(room) = bytemuck::cast_slice_mut(&mut entry[WORDS..]).get_mut(..tokens.len())
-        else {
-            return;
-        };
-        room.copy_from_slice(tokens);
-        let Some(count) = room.first_mut() else { return };
-        *count |= (tokens.len() as u32) << COUNT;
+        let words: &mut [u32] = bytemuck::cast_slice_mut(&mut entry[WORDS..]);
+        words.copy_from_slice(tokens);
+        words[0] |= (count as u32) << COUNT;
         *second = *first;
         *first = entry;
     }
@@ -206,6 +202,19 @@ impl Cache {
         }
     }
 
+    /// Lends the room for ids on their way to a vector.
+    #[inline]
+    pub(crate) fn with_ids<R>(
+        &mut self,
+        out: &mut Vec<u32>,
+        work: impl FnOnce(&mut Self, &mut Ids<'_>) -> R,
+    ) -> R {
+        let mut ids = Ids { pending: self.pending.take().unwrap_or_default(), out };
+        let result = work(self, &mut ids);
+        self.pending = Some(ids.pending);
+        result
+    }
+
     /// Appends the tokens of a piece, if they are known.
     #[inline]
     pub fn append(&self, piece: &[u8], out: &mut Vec<u32>) -> bool {
@@ -222,54 +231,94 @@ impl Cache {
     /// Remembers the tokens of a piece.
     #[inline]
     pub fn put(&mut self, piece: &[u8], tokens: &[u32]) {
-        match key(piece, 0, piece.len()) {
-            Some(key) if tokens.len() <= FEW => self.short.put(&key, tokens),
-            _ => {
-                if let Some(key) = key(piece, 0, piece.len()) {
-                    self.long.put(&key, tokens);
-                }
-            }
+        if let (Some(key), Some((tokens, count))) = (key(piece, 0, piece.len()), few(tokens)) {
+            self.short.put::<FEW>(&key, &tokens, count);
+        } else if let (Some(key), Some((tokens, count))) = (key(piece, 0, piece.len()), few(tokens))
+        {
+            self.long.put::<MANY>(&key, &tokens, count);
         }
     }
 }
 
-/// Tokens on their way to a vector, so that no piece asks it for room.
+/// Where the tokens of pieces go: each is part of an entry of some words.
+pub(crate) trait Tokens {
+    /// Appends the tokens of an entry, so many, of a piece that starts at `start`.
+    fn push<const WORDS: usize>(&mut self, entry: [u32; WORDS], count: usize, start: usize);
+
+    /// Says that something else will be appended.
+    fn flush(&mut self);
+
+    /// How many tokens there are, after [`Self::flush`].
+    fn count(&self) -> usize;
+
+    /// An entry for the tokens from `first` on, which are those of a piece that starts at `start`,
+    /// and how many they are; None if they do not fit. The first word is an id.
+    fn entry<const WORDS: usize>(
+        &self,
+        first: usize,
+        start: usize,
+    ) -> Option<([u32; WORDS], usize)>;
+}
+
+/// As many ids as fit, in order.
+fn few<const WORDS: usize>(ids: &[u32]) -> Option<([u32; WORDS], usize)> {
+    let mut entry = [0; WORDS];
+    entry.get_mut(..ids.len())?.copy_from_slice(ids);
+    Some((entry, ids.len()))
+}
+
+/// Ids on their way to a vector, so that no piece asks it for room.
 #[derive(Debug)]
-pub struct Pending {
-    tokens: [u32; Self::ROOM],
+pub(crate) struct Ids<'a> {
+    pending: Box<Pending>,
+    /// The vector.
+    pub(crate) out: &'a mut Vec<u32>,
+}
+
+#[derive(Debug)]
+struct Pending {
+    ids: [u32; ROOM],
     count: usize,
 }
 
 impl Default for Pending {
     fn default() -> Self {
-        Self { tokens: [0; Self::ROOM], count: 0 }
+        Self { ids: [0; ROOM], count: 0 }
     }
 }
 
-impl Pending {
-    const ROOM: usize = 1024;
+const ROOM: usize = 1024;
 
+impl Tokens for Ids<'_> {
     #[inline]
-    fn push<const TOKENS: usize, const BOTH: usize>(
-        &mut self,
-        entry: &[u128; BOTH],
-        out: &mut Vec<u32>,
-    ) {
-        if self.count > Self::ROOM - TOKENS {
-            self.flush(out);
+    fn push<const WORDS: usize>(&mut self, entry: [u32; WORDS], count: usize, _start: usize) {
+        if self.pending.count > ROOM - WORDS {
+            self.flush();
         }
-        let (tokens, count) = tokens::<TOKENS, BOTH>(entry);
         // All of the room of an entry is copied, whatever is in it.
-        if let Some(room) = self.tokens[self.count..].first_chunk_mut() {
-            *room = tokens;
+        if let Some(room) = self.pending.ids[self.pending.count..].first_chunk_mut() {
+            *room = entry;
         }
-        self.count += count;
+        self.pending.count += count;
     }
 
     #[inline]
-    fn flush(&mut self, out: &mut Vec<u32>) {
-        out.extend_from_slice(&self.tokens[..self.count]);
-        self.count = 0;
+    fn flush(&mut self) {
+        self.out.extend_from_slice(&self.pending.ids[..self.pending.count]);
+        self.pending.count = 0;
+    }
+
+    fn count(&self) -> usize {
+        self.out.len()
+    }
+
+    #[inline]
+    fn entry<const WORDS: usize>(
+        &self,
+        first: usize,
+        _start: usize,
+    ) -> Option<([u32; WORDS], usize)> {
+        few(&self.out[first..])
     }
 }
 
@@ -279,7 +328,7 @@ const LARGE: usize = 1 << 17;
 /// So many pieces are brought near before the first is looked up.
 const AHEAD: usize = 16;
 
-/// Appends the tokens of pieces that follow one another in `text`: the first starts at `start`,
+/// Appends the ids of pieces that follow one another in `text`: the first starts at `start`,
 /// and each ends at the next of `ends`. What a piece becomes that is not known `encode` appends,
 /// which is told where it starts and ends.
 ///
@@ -288,16 +337,32 @@ const AHEAD: usize = 16;
 #[inline]
 pub(crate) fn encode_run(
     text: &[u8],
-    mut start: usize,
+    start: usize,
     ends: &[usize],
     cache: &mut Cache,
     out: &mut Vec<u32>,
     mut encode: impl FnMut(usize, usize, &mut Vec<u32>) -> Result<()>,
 ) -> Result<()> {
+    cache.with_ids(out, |cache, ids| {
+        run(text, start, ends, cache, ids, |start, end, ids| encode(start, end, ids.out))
+    })
+}
+
+/// As [`encode_run`], for any kind of tokens.
+///
+/// # Errors
+/// What `encode` returns.
+#[inline]
+pub(crate) fn run<T: Tokens>(
+    text: &[u8],
+    mut start: usize,
+    ends: &[usize],
+    cache: &mut Cache,
+    out: &mut T,
+    mut encode: impl FnMut(usize, usize, &mut T) -> Result<()>,
+) -> Result<()> {
     cache.expect(text.len());
-    let mut pending = cache.pending.take().unwrap_or_default();
-    let mut result = Ok(());
-    'all: for ends in ends.chunks(AHEAD) {
+    for ends in ends.chunks(AHEAD) {
         let mut keys = [([0], usize::MAX); AHEAD];
         let mut from = start;
         for (&end, slot) in ends.iter().zip(&mut keys) {
@@ -310,7 +375,8 @@ pub(crate) fn encode_run(
         for (&end, (short, place)) in ends.iter().zip(&keys) {
             let bucket = cache.short.buckets.get(*place);
             if let Some(entry) = bucket.and_then(|bucket| find(bucket, short)) {
-                pending.push::<FEW, _>(entry, out);
+                let (words, count) = tokens::<FEW, _>(entry);
+                out.push(words, count, start);
                 start = end;
                 continue;
             }
@@ -319,29 +385,27 @@ pub(crate) fn encode_run(
             if let Some(bucket) = cache.long.buckets.get(place)
                 && let Some(entry) = long.as_ref().and_then(|key| find(bucket, key))
             {
-                pending.push::<MANY, _>(entry, out);
+                let (words, count) = tokens::<MANY, _>(entry);
+                out.push(words, count, start);
                 start = end;
                 continue;
             }
-            pending.flush(out);
-            let before = out.len();
-            result = encode(start, end, out);
-            if result.is_err() {
-                break 'all;
-            }
-            match (&out[before..], &long) {
-                (tokens, _) if tokens.len() <= FEW && end - start < 16 => {
-                    cache.short.put(short, tokens);
+            out.flush();
+            let first = out.count();
+            encode(start, end, out)?;
+            match out.entry(first, start).filter(|_| end - start < 16) {
+                Some((entry, count)) => cache.short.put::<FEW>(short, &entry, count),
+                None => {
+                    if let (Some(long), Some((entry, count))) = (long, out.entry(first, start)) {
+                        cache.long.put::<MANY>(&long, &entry, count);
+                    }
                 }
-                (tokens, Some(long)) => cache.long.put(long, tokens),
-                _ => {}
             }
             start = end;
         }
     }
-    pending.flush(out);
-    cache.pending = Some(pending);
-    result
+    out.flush();
+    Ok(())
 }
 
 #[cfg(test)]

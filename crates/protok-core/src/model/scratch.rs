@@ -12,8 +12,8 @@ use crate::pattern::Ends;
 #[derive(Debug)]
 pub struct Scratch {
     pub(super) cache: Cache,
-    parts: Cache,
-    parts_under: u8,
+    parts: Parts,
+    placed: Parts,
     ends: Option<Box<Ends>>,
     cache_bytes: usize,
     pub(super) symbols: Vec<u32>,
@@ -32,8 +32,8 @@ impl Scratch {
         let of_pieces = if parts { cache_bytes / 8 } else { cache_bytes };
         Self {
             cache: Cache::new(of_pieces),
-            parts: Cache::default(),
-            parts_under: 0,
+            parts: Parts::default(),
+            placed: Parts::default(),
             ends: None,
             cache_bytes: cache_bytes - cache_bytes / 8,
             symbols: Vec::new(),
@@ -53,16 +53,22 @@ impl Scratch {
     /// Lends the cache of what parts of texts became before anything was done to them, `under` rules
     /// with this number: there is one for the last rules only.
     pub(crate) fn lend_parts(&mut self, under: u8) -> Cache {
-        if !self.parts.has_room() || self.parts_under != under {
-            self.parts = Cache::new(self.cache_bytes);
-            self.parts_under = under;
-        }
-        std::mem::take(&mut self.parts)
+        self.parts.lend(self.cache_bytes, under)
     }
 
     /// Takes back what [`Self::lend_parts`] lent.
     pub(crate) fn take_parts(&mut self, parts: Cache) {
-        self.parts = parts;
+        self.parts.cache = parts;
+    }
+
+    /// As [`Self::lend_parts`], with the place of each token in its part.
+    pub(crate) fn lend_placed(&mut self, under: u8) -> Cache {
+        self.placed.lend(self.cache_bytes, under)
+    }
+
+    /// Takes back what [`Self::lend_placed`] lent.
+    pub(crate) fn take_placed(&mut self, placed: Cache) {
+        self.placed.cache = placed;
     }
 
     /// Lends room for the ends of pieces.
@@ -73,5 +79,21 @@ impl Scratch {
     /// Takes back what [`Self::lend_ends`] lent.
     pub(crate) fn take_ends(&mut self, ends: Box<Ends>) {
         self.ends = Some(ends);
+    }
+}
+
+/// A cache of parts, and the rules that it is under.
+#[derive(Debug, Default)]
+struct Parts {
+    cache: Cache,
+    under: u8,
+}
+
+impl Parts {
+    fn lend(&mut self, bytes: usize, under: u8) -> Cache {
+        if !self.cache.has_room() || self.under != under {
+            *self = Self { cache: Cache::new(bytes), under };
+        }
+        std::mem::take(&mut self.cache)
     }
 }

@@ -11,6 +11,7 @@ pub mod choice;
 pub mod encode;
 pub mod input;
 mod parts;
+pub mod placed;
 pub mod reference;
 pub mod seams;
 mod span_parts;
@@ -98,6 +99,8 @@ pub struct Pipeline {
     cache_bytes: usize,
     /// Whether texts can be encoded part by part, once somebody asked.
     seams: OnceLock<Option<seams::Seams>>,
+    /// See [`placed`], once somebody asked.
+    token_lengths: OnceLock<Option<Box<[u8]>>>,
     /// Where texts may be cut before anything is done to them, once somebody asked.
     joints: OnceLock<Option<Box<parts::Joints>>>,
     /// Scratch memory of the model and of the plain model, which remember different tokens.
@@ -163,6 +166,7 @@ impl Pipeline {
             idle_parts: Mutex::default(),
             seams: OnceLock::new(),
             joints: OnceLock::new(),
+            token_lengths: OnceLock::new(),
             spec,
         })
     }

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::added_tokens::{Phase, SpecialPolicy};
 use crate::error::Result;
+use crate::model::cache::{self, Cache, Tokens};
 use crate::model::{self, Scratch};
 use crate::pattern::Ends;
 use crate::pretokenize::AtSeams;
@@ -243,46 +244,50 @@ impl Pipeline {
         let under = self.rules_for_parts(policy);
         let (mut cache, mut ends) = (scratch.lend_parts(under), scratch.lend_ends());
         let mut sink = Sink::Cached(scratch);
-        let mut encode = |from: usize, to: usize, out: &mut Vec<u32>| {
-            let part = section.part(from, to);
-            match self.normalizer.is_identity() {
-                true => self.encode_plain(part, policy, &mut sink, out),
-                false => self.encode_normalized(part, policy, &mut sink, out),
-            }
-        };
-        let text = section.text;
-        let result = (|| {
-            let (mut done, mut found) = (0, 0);
-            while found < text.len() {
-                ends.clear();
-                found = self.find_ends(joints, text, found, &mut ends);
-                if found == text.len() && !joints.ends_differ && ends.has_room() {
-                    ends.push(found);
+        let result = cache.with_ids(out, |cache, ids| {
+            self.for_parts(section.text, joints, (cache, &mut ends), ids, |from, to, ids| {
+                let part = section.part(from, to);
+                match self.normalizer.is_identity() {
+                    true => self.encode_plain(part, policy, &mut sink, ids.out),
+                    false => self.encode_normalized(part, policy, &mut sink, ids.out),
                 }
-                let mut places = ends.places();
-                if done == 0
-                    && joints.ends_differ
-                    && let Some((&first, others)) = places.split_first()
-                {
-                    encode(0, first, out)?;
-                    (done, places) = (first, others);
-                }
-                let Some(&last) = places.last() else { continue };
-                model::cache::encode_run(
-                    text.as_bytes(),
-                    done,
-                    places,
-                    &mut cache,
-                    out,
-                    &mut encode,
-                )?;
-                done = last;
-            }
-            if done < text.len() { encode(done, text.len(), out) } else { Ok(()) }
-        })();
+            })
+        });
         let Sink::Cached(scratch) = sink else { return result };
         scratch.take_parts(cache);
         scratch.take_ends(ends);
         result
+    }
+
+    /// Appends the tokens of the parts of a text: those that are known, and what `encode` appends
+    /// for the others, which is told where they start and end.
+    pub(super) fn for_parts<T: Tokens>(
+        &self,
+        text: &str,
+        joints: &Joints,
+        (cache, ends): (&mut Cache, &mut Ends),
+        out: &mut T,
+        mut encode: impl FnMut(usize, usize, &mut T) -> Result<()>,
+    ) -> Result<()> {
+        let (mut done, mut found) = (0, 0);
+        while found < text.len() {
+            ends.clear();
+            found = self.find_ends(joints, text, found, ends);
+            if found == text.len() && !joints.ends_differ && ends.has_room() {
+                ends.push(found);
+            }
+            let mut places = ends.places();
+            if done == 0
+                && joints.ends_differ
+                && let Some((&first, others)) = places.split_first()
+            {
+                encode(0, first, out)?;
+                (done, places) = (first, others);
+            }
+            let Some(&last) = places.last() else { continue };
+            cache::run(text.as_bytes(), done, places, cache, out, &mut encode)?;
+            done = last;
+        }
+        if done < text.len() { encode(done, text.len(), out) } else { Ok(()) }
     }
 }

@@ -5,6 +5,7 @@
 //! [`Observer`] is told what each stage did, as it does it.
 
 use crate::added_tokens::{Phase, Section, SpecialPolicy};
+use crate::encoding::{Encoding, Source};
 use crate::error::Result;
 use crate::model::{Observer as ModelObserver, Symbol};
 use crate::parallel::map_groups;
@@ -12,6 +13,8 @@ use crate::text::aligned::AlignedText;
 
 use super::Pipeline;
 use super::encode::EncodeOptions;
+use super::placed::Place;
+use super::spans::Spans;
 
 /// A token of the reference path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,6 +123,11 @@ impl Pipeline {
         if fast.is_ok() && (placed != in_full || by_ids != in_full) {
             return true;
         }
+        if let Ok(in_full) = &in_full
+            && !self.places_agree(text, &ids, options, in_full)
+        {
+            return true;
+        }
         match (fast, placed, self.encode_reference(text, &options.special, &mut ())) {
             (Ok(()), Ok(placed), Ok(reference)) => {
                 let placed = placed.tokens.iter().map(|token| (token.id, token.original));
@@ -132,6 +140,37 @@ impl Pipeline {
             }
             _ => true,
         }
+    }
+
+    /// Whether the places in the original are the same where they are found without the rest: of
+    /// parts that are new, of known ones, and from the ids.
+    fn places_agree(
+        &self,
+        text: &str,
+        ids: &[u32],
+        options: &EncodeOptions,
+        in_full: &Spans,
+    ) -> bool {
+        let agree = |encoding: &Encoding, places: &[Place]| {
+            let part = encoding.parts.iter().find(|part| part.source == Source::Text(0));
+            let Some(part) = part else { return ids.is_empty() };
+            let template = encoding.parts.iter().filter(|part| part.source == Source::Template);
+            let expected = in_full.tokens.iter().map(|token| <[usize; 2]>::from(token.original));
+            let found = places[part.start..part.end].iter();
+            encoding.ids[part.start..part.end] == *ids
+                && found.map(|place| place.map(|at| at as usize)).eq(expected)
+                && template.flat_map(|part| part.start..part.end).all(|at| places[at] == [0; 2])
+        };
+        (0..2).all(|_| match self.encode_placed(text, options) {
+            Err(_) => false,
+            Ok(None) => true,
+            Ok(Some((encoding, places))) => {
+                agree(&encoding, &places)
+                    && self
+                        .places_of(text, &encoding, options)
+                        .is_ok_and(|again| again.is_none_or(|again| again == places))
+            }
+        })
     }
 
     fn sections(

@@ -53,6 +53,16 @@ pub struct Spans {
     pub unknown: Vec<(usize, String)>,
 }
 
+impl Spans {
+    /// Forgets the tokens and the text.
+    pub(super) fn clear(&mut self) {
+        self.tokens.clear();
+        self.normalized.clear();
+        self.alignment.clear();
+        self.unknown.clear();
+    }
+}
+
 /// What is known while a text is walked through.
 pub(super) struct Walk<'a> {
     pub(super) spans: Spans,
@@ -264,7 +274,7 @@ impl Pipeline {
 }
 
 impl<'a> Walk<'a> {
-    fn new(sink: Sink<'a>) -> Self {
+    pub(super) fn new(sink: Sink<'a>) -> Self {
         Self {
             spans: Spans::default(),
             word: 0,

@@ -40,6 +40,11 @@ impl Alignment {
         self.runs.is_empty()
     }
 
+    /// Forgets the runs.
+    pub fn clear(&mut self) {
+        self.runs.clear();
+    }
+
     /// Appends the runs of a text that follows, whose first byte is `start` and came from `from`.
     pub fn extend(&mut self, runs: impl Iterator<Item = Run>, start: usize, from: usize) {
         self.runs.extend(runs.map(|run| Run {

@@ -152,6 +152,7 @@ impl Units {
 }
 
 /// Counts the code points or UTF-16 units before positions that rise.
+#[derive(Debug, Clone, Copy)]
 struct Counter<'t> {
     text: &'t [u8],
     utf16: bool,
@@ -187,28 +188,40 @@ impl Counter<'_> {
     }
 }
 
-/// Spans of bytes in a unit, as [`Units::span`] has them, without a list of all units. None for
-/// graphemes, and for spans whose starts or ends do not rise.
-#[must_use]
-pub fn rising_spans(
-    text: &str,
-    unit: Unit,
-    spans: impl Iterator<Item = (usize, usize)>,
-) -> Option<Vec<(usize, usize)>> {
-    let counter = || Counter { text: text.as_bytes(), utf16: unit == Unit::Utf16, at: 0, units: 0 };
-    let (mut starts, mut ends) = (counter(), counter());
-    if !matches!(unit, Unit::Codepoint | Unit::Utf16) {
-        return None;
+/// Spans of bytes in a unit, as [`Units::span`] has them, without a list of all units: one after the
+/// other, where their starts rise and their ends do.
+#[derive(Debug)]
+pub struct Rising<'t> {
+    starts: Counter<'t>,
+    ends: Counter<'t>,
+}
+
+impl<'t> Rising<'t> {
+    /// None for graphemes.
+    #[must_use]
+    pub fn new(text: &'t str, unit: Unit) -> Option<Self> {
+        let utf16 = match unit {
+            Unit::Codepoint => false,
+            Unit::Utf16 => true,
+            Unit::Byte | Unit::Grapheme => return None,
+        };
+        let counter = Counter { text: text.as_bytes(), utf16, at: 0, units: 0 };
+        Some(Self { starts: counter, ends: counter })
     }
-    let mut converted = Vec::with_capacity(spans.size_hint().0);
-    for (start, end) in spans {
-        if start < starts.at || end < ends.at {
+
+    /// The next span; None if its start or its end is before that of the last.
+    #[inline]
+    pub fn span(&mut self, (start, end): (usize, usize)) -> Option<(usize, usize)> {
+        if start < self.starts.at || end < self.ends.at {
             return None;
         }
-        let from = starts.floor(start);
-        converted.push((from, if start == end { from } else { ends.before(end) }));
+        // Most tokens start where the one before them ended.
+        if start == self.ends.at {
+            self.starts = self.ends;
+        }
+        let from = self.starts.floor(start);
+        Some((from, if start == end { from } else { self.ends.before(end) }))
     }
-    Some(converted)
 }
 
 #[cfg(test)]
@@ -251,10 +264,14 @@ mod tests {
             for unit in [Unit::Codepoint, Unit::Utf16] {
                 let units = Units::of(&text, unit);
                 let expected: Vec<_> = spans.iter().map(|&span| units.span(span)).collect();
-                prop_assert_eq!(rising_spans(&text, unit, spans.iter().copied()), Some(expected));
+                let mut rising = Rising::new(&text, unit).unwrap();
+                let found: Option<Vec<_>> = spans.iter().map(|&span| rising.span(span)).collect();
+                prop_assert_eq!(found, Some(expected));
             }
             let falling = [(1, 1), (0, 0)].into_iter().filter(|span| span.1 <= length);
-            prop_assert_eq!(rising_spans(&text, Unit::Codepoint, falling).is_none(), length > 0);
+            let mut rising = Rising::new(&text, Unit::Codepoint).unwrap();
+            let found: Option<Vec<_>> = falling.map(|span| rising.span(span)).collect();
+            prop_assert_eq!(found.is_none(), length > 0);
         }
 
         #[test]

@@ -1,0 +1,97 @@
+"""Encode the documents of files: reading goes on beside encoding, and memory is bounded."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Literal, TypeAlias, TypeVar
+
+from protok import _core
+from protok.corpus import Source, expand, read
+from protok.errors import InputError, ProtokError
+
+__all__ = ["Paths", "encode_files"]
+
+T = TypeVar("T")
+Paths: TypeAlias = "str | os.PathLike[str] | Source | Iterable[str | os.PathLike[str] | Source]"
+
+
+def encode_files(
+    tok: _core.Tokenizer,
+    paths: Paths,
+    *,
+    separator: str | None = None,
+    add_special_tokens: bool = True,
+    special: Literal["raise", "text", "parse"] | Iterable[str] = "text",
+    threads: int | None = None,
+) -> Iterator[_core.Batch]:
+    """Encode the documents of files; see :meth:`protok.Tokenizer.encode_files`."""
+    sources = _sources(paths, separator)
+    files = [(path, source) for source in sources for path in expand(source)]
+    encode = partial(
+        _core.encode_block,
+        tok,
+        add_special_tokens=add_special_tokens,
+        special=special if isinstance(special, str) else list(special),
+        threads=threads,
+    )
+    return _encode(files, encode)
+
+
+def _sources(paths: Paths, separator: str | None) -> list[Source]:
+    """Say how each file is read."""
+    if separator == "":
+        raise InputError(
+            what="Documents end at a separator, but it has no text.",
+            location="separator",
+            hint="Give the text that stands between two documents.",
+        )
+    sources = []
+    for item in [paths] if isinstance(paths, (str, os.PathLike, Source)) else paths:
+        source = item if isinstance(item, Source) else Source(files=(str(item),))
+        if separator is not None:
+            source = replace(source, split="separator", separator=separator)
+        sources.append(source)
+    return sources
+
+
+def _encode(
+    files: list[tuple[Path, Source]], encode: Callable[..., _core.Batch]
+) -> Iterator[_core.Batch]:
+    blocks = ((path, source, block) for path, source in files for block in read(path, source))
+    at, done = Path(), 0
+    for path, source, block in _ahead(blocks):
+        if path != at:
+            at, done = path, 0
+        documents = block.data or block.texts
+        try:
+            batch = encode(documents, split=source.split, separator=source.separator, first=done)
+        except ProtokError as error:
+            raise _in_file(error, path) from error
+        done += len(batch)
+        if len(batch):
+            yield batch
+
+
+def _in_file(error: ProtokError, path: Path) -> ProtokError:
+    """Say in which file an error is."""
+    return type(error)(
+        what=error.what,
+        location=f"{path}, {error.location}" if error.location else str(path),
+        hint=error.hint,
+        position=error.position,
+        value=error.value,
+    )
+
+
+def _ahead(items: Iterator[T]) -> Iterator[T]:
+    """Take items in a thread of their own, one before it is asked for."""
+    with ThreadPoolExecutor(1, thread_name_prefix="protok-reader") as reader:
+        waiting = reader.submit(next, items, None)
+        while (item := waiting.result()) is not None:
+            waiting = reader.submit(next, items, None)
+            yield item
