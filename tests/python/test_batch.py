@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -69,3 +71,16 @@ def test_bytes_and_pairs(gpt2: protok.Tokenizer) -> None:
     batch = gpt2.encode_batch([b"The cat", ("The", " cat")])
     assert batch.tolist() == [[464, 3797], [464, 3797]]
     assert batch[1].sequence_ids == [0, 1]
+
+
+@pytest.mark.parametrize("bad", [b"not \xff text", "half \ud83d a character", 7])
+def test_an_error_says_which_text_is_none(gpt2: protok.Tokenizer, bad: Any) -> None:
+    with pytest.raises(protok.InputError) as caught:
+        gpt2.encode_batch(["fine", bad])
+    assert caught.value.location == "texts[1]"
+    with pytest.raises(protok.InputError) as caught:
+        gpt2.encode_batch([["fine"], ["fine", bad]], is_pretokenized=True)
+    assert caught.value.location == "texts[1].words[1]"
+    with pytest.raises(protok.InputError) as caught:
+        gpt2.encode(bad)
+    assert caught.value.location is None

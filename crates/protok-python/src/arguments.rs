@@ -35,26 +35,27 @@ pub enum Text {
 impl Text {
     /// From a `str` or from UTF-8 `bytes`.
     pub fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Self::read(object).or_raise()
+    }
+
+    /// The same for those who say where the text stands if it is none.
+    pub fn read(object: &Bound<'_, PyAny>) -> protok_core::Result<Self> {
         if let Ok(text) = object.cast::<PyString>() {
-            return match PyBackedStr::try_from(text.clone()) {
-                Ok(text) => Ok(Self::Str(text)),
-                Err(error) => Err(surrogate(object, error)),
-            };
+            let read = PyBackedStr::try_from(text.clone());
+            return read.map(Self::Str).map_err(|error| surrogate(object, error));
         }
         if let Ok(bytes) = object.cast::<PyBytes>() {
             let bytes = PyBackedBytes::from(bytes.clone());
-            protok_core::text::utf8::validate(&bytes).or_raise()?;
+            protok_core::text::utf8::validate(&bytes)?;
             return Ok(Self::Bytes(bytes));
         }
-        let kind = object.get_type().name()?.to_string();
-        Err(to_python(
-            Error::input(format!("A text must be str or UTF-8 bytes, not {kind}."))
-                .value(kind)
-                .hint(
-                    "Pass one text to encode, a list of texts to encode_batch. A list of the \
-                     words of one text needs is_pretokenized=True.",
-                ),
-        ))
+        let kind = kind_of(object);
+        Err(Error::input(format!("A text must be str or UTF-8 bytes, not {kind}."))
+            .value(kind)
+            .hint(
+                "Pass one text to encode, a list of texts to encode_batch. A list of the words \
+                 of one text needs is_pretokenized=True.",
+            ))
     }
 
     /// Any bytes, for tokenizers that hold them.
@@ -79,6 +80,11 @@ impl Text {
             Self::Column { data, range } => &data.bytes()[range.clone()],
         }
     }
+}
+
+/// The name of an object's type.
+pub fn kind_of(object: &Bound<'_, PyAny>) -> String {
+    object.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string())
 }
 
 /// Says where in a caller's text an error is: in code points of a `str`, in bytes of `bytes`.
@@ -170,22 +176,22 @@ fn not_one_of(name: &str, value: &str, choices: &str) -> PyErr {
 }
 
 /// Says where a `str` holds half a surrogate pair.
-fn surrogate(object: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
-    let start =
-        error.value(object.py()).getattr("start").and_then(|start| start.extract::<usize>());
-    let Ok(at) = start else { return error };
+fn surrogate(object: &Bound<'_, PyAny>, error: PyErr) -> Error {
+    const HINT: &str = "Replace it, for example with text.encode(errors=\"replace\").";
+    let start = error.value(object.py()).getattr("start");
+    let Ok(at) = start.and_then(|start| start.extract::<usize>()) else {
+        return Error::input(format!("The text cannot be read: {error}.")).hint(HINT);
+    };
     let code = object.get_item(at).and_then(|c| {
         object.py().import("builtins")?.getattr("ord")?.call1((c,))?.extract::<u32>()
     });
     let code = code.map_or_else(|_| "a surrogate".to_owned(), |code| format!("U+{code:04X}"));
-    to_python(
-        Error::input(format!(
-            "The text holds the lone surrogate {code} at code point {at}, which is no character."
-        ))
-        .position(at)
-        .value(code)
-        .hint("Replace it, for example with text.encode(errors=\"replace\")."),
-    )
+    Error::input(format!(
+        "The text holds the lone surrogate {code} at code point {at}, which is no character."
+    ))
+    .position(at)
+    .value(code)
+    .hint(HINT)
 }
 
 /// The policy for control tokens in a text.

@@ -5,7 +5,7 @@ use protok_core::pipeline::input::Text as CoreText;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString, PyTuple};
 
-use crate::arguments::{Text, place};
+use crate::arguments::{Text, kind_of, place};
 use crate::arrow;
 use crate::errors::to_python;
 
@@ -20,25 +20,32 @@ pub enum Given {
 impl Given {
     /// From a text, or from a sequence of words where the caller says that it is one.
     pub fn from_python(object: &Bound<'_, PyAny>, is_pretokenized: bool) -> PyResult<Self> {
+        Self::of_row(object, is_pretokenized, None)
+    }
+
+    /// The same for a text of a batch.
+    fn of_row(
+        object: &Bound<'_, PyAny>,
+        is_pretokenized: bool,
+        row: Option<usize>,
+    ) -> PyResult<Self> {
+        let raise = |error: Error| {
+            to_python(match row {
+                Some(row) => error.within(&format!("texts[{row}]")),
+                None => error,
+            })
+        };
         if !is_pretokenized {
-            return Text::from_python(object).map(Self::Whole);
+            return Text::read(object).map(Self::Whole).map_err(raise);
         }
         if is_text(object) {
-            return Err(no_words(object));
+            return Err(raise(no_words(object)));
         }
-        let words = object.try_iter().map_err(|_| no_words(object))?;
+        let words = object.try_iter().map_err(|_| raise(no_words(object)))?;
         let words = words.enumerate().map(|(index, word)| {
             let word = word?;
-            if !is_text(&word) {
-                let kind = word.get_type().name()?.to_string();
-                return Err(to_python(
-                    Error::input(format!("A word must be str or UTF-8 bytes, not {kind}."))
-                        .at(format!("words[{index}]"))
-                        .value(kind)
-                        .hint("A pre-tokenized text is a list of words."),
-                ));
-            }
-            Text::from_python(&word)
+            let read = if is_text(&word) { Text::read(&word) } else { Err(no_word(&word)) };
+            read.map_err(|error| raise(error.within(&format!("words[{index}]"))))
         });
         Ok(Self::Words(words.collect::<PyResult<_>>()?))
     }
@@ -81,13 +88,18 @@ fn is_text(object: &Bound<'_, PyAny>) -> bool {
     object.cast::<PyString>().is_ok() || object.cast::<PyBytes>().is_ok()
 }
 
-fn no_words(object: &Bound<'_, PyAny>) -> PyErr {
-    let kind = object.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
-    to_python(
-        Error::input(format!("A pre-tokenized text must be a list of words, not {kind}."))
-            .value(kind)
-            .hint("Leave is_pretokenized out for a text in one."),
-    )
+fn no_words(object: &Bound<'_, PyAny>) -> Error {
+    let kind = kind_of(object);
+    Error::input(format!("A pre-tokenized text must be a list of words, not {kind}."))
+        .value(kind)
+        .hint("Leave is_pretokenized out for a text in one.")
+}
+
+fn no_word(object: &Bound<'_, PyAny>) -> Error {
+    let kind = kind_of(object);
+    Error::input(format!("A word must be str or UTF-8 bytes, not {kind}."))
+        .value(kind)
+        .hint("A pre-tokenized text is a list of words.")
 }
 
 /// A text of a batch, or two.
@@ -106,13 +118,13 @@ pub fn batch(texts: &Bound<'_, PyAny>, is_pretokenized: bool) -> PyResult<Vec<Ro
         return Ok(column);
     }
     let mut result = Vec::with_capacity(texts.len().unwrap_or(0));
-    for item in texts.try_iter()? {
+    for (row, item) in texts.try_iter()?.enumerate() {
         let item = item?;
         let pair = item.cast::<PyTuple>().ok().filter(|pair| {
             let of_words = || pair.iter().all(|text| !is_text(&text));
             pair.len() == 2 && (!is_pretokenized || of_words())
         });
-        let text = |text: &Bound<'_, PyAny>| Given::from_python(text, is_pretokenized);
+        let text = |text: &Bound<'_, PyAny>| Given::of_row(text, is_pretokenized, Some(row));
         result.push(match pair {
             Some(pair) => (text(&pair.get_item(0)?)?, Some(text(&pair.get_item(1)?)?)),
             None => (text(&item)?, None),
