@@ -1,4 +1,4 @@
-# demo test lint soak fuzz bench docs wheel: `make TARGET`. Everything is kept in .venv and target.
+# demo test lint counts soak fuzz bench docs wheel: `make TARGET`. Everything is kept in .venv and target.
 
 SHELL := /bin/sh
 VENV := .venv
@@ -14,7 +14,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_QUIET := 1
 
-.PHONY: demo test lint soak fuzz bench docs wheel setup
+.PHONY: demo test lint counts soak fuzz bench docs wheel setup
 
 demo: setup
 	@NO_COLOR=$(NO_COLOR) $(BIN)/python tools/demo.py
@@ -30,6 +30,10 @@ lint: setup $(VENV)/.test
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest protok._core --allowlist tests/house/stubtest.txt
+
+# Instructions of the core jobs beside benchmarks/counts.json: growth of over 5 % fails.
+counts: setup
+	$(BIN)/python -m benchmarks.counts
 
 # The tests with other random cases each round, and more of them.
 SOAK_ROUNDS ?= 3
