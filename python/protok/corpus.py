@@ -12,10 +12,8 @@ import glob
 import gzip
 import hashlib
 import io
-import itertools
 import json
 import lzma
-import re
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -23,7 +21,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
-from protok.errors import InputError, ProtokError
+from protok import _core
+from protok.errors import InputError, ProtokError, unreadable
 
 __all__ = ["Block", "Facts", "Format", "Source", "Split", "documents", "expand", "read", "split"]
 
@@ -41,7 +40,6 @@ _FORMATS: dict[str, Format] = {
     ".arrow": "arrow",
     ".feather": "arrow",
 }
-_PARAGRAPH = re.compile(rb"\n(?:\r?\n)+")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,6 +121,12 @@ class Block:
     data: bytes = b""
     texts: tuple[str, ...] = ()
     done: int = 0
+
+    def documents(self, source: Source, *, strip: bool = False) -> list[str]:
+        """Give the documents, cut as the source says if that is yet to be done."""
+        if self.data:
+            return list(split(self.data.decode(), source, strip=strip))
+        return [text.rstrip("\r\n") for text in self.texts] if strip else list(self.texts)
 
 
 @dataclass
@@ -219,10 +223,7 @@ def documents(
     for source in sources:
         for path in expand(source, base):
             for block in read(path, source):
-                if block.data:
-                    yield from split(block.data.decode(), source, strip=strip)
-                texts = (t.rstrip("\r\n") for t in block.texts) if strip else block.texts
-                yield from filter(None, texts)
+                yield from filter(None, block.documents(source, strip=strip))
 
 
 def split(text: str, source: Source, *, strip: bool = False) -> Iterator[str]:
@@ -234,7 +235,7 @@ def split(text: str, source: Source, *, strip: bool = False) -> Iterator[str]:
     >>> list(split("a|b||c", Source(split="separator", separator="|")))
     ['a', 'b', 'c']
     """
-    parts = (part.decode() for part in _parts(text.encode(), source, separators=False))
+    parts = (part.decode() for part in _parts(text.encode(), source.split, source.separator))
     yield from filter(None, (part.rstrip("\r\n") if strip else part for part in parts))
 
 
@@ -300,12 +301,7 @@ def read(
             value=str(path),
         ) from error
     except OSError as error:
-        raise InputError(
-            what=f"The file cannot be read: {error.strerror or error}.",
-            location=str(path),
-            hint="Check the path.",
-            value=str(path),
-        ) from error
+        raise unreadable(path, error) from error
 
 
 def _unpacked(file: io.BufferedReader, suffix: str) -> io.BufferedIOBase:
@@ -379,7 +375,7 @@ def _has_end(window: bytes, split: Split, separator: bytes) -> bool:
         case "line":
             return b"\n" in window
         case "paragraph":
-            return _PARAGRAPH.search(window) is not None
+            return b"\n\n" in window or b"\n\r\n" in window
         case "separator":
             return separator in window
         case _:
@@ -390,33 +386,17 @@ def _last_end(data: bytes, split: Split, separator: bytes) -> int:
     """Find where the last document ends that is sure to be whole."""
     if split == "line":
         return data.rfind(b"\n") + 1
-    if split == "separator":
-        # From the left, as the cut is made: a separator may overlap itself.
-        return len(data) - len(data.split(separator)[-1])
     # Blank lines at the end may go on behind it.
-    inside = len(data.rstrip(b"\r\n"))
-    return max((match.end() for match in _PARAGRAPH.finditer(data, 0, inside)), default=0)
+    inside = data.rstrip(b"\r\n") if split == "paragraph" else data
+    return len(inside) - len(_parts(inside, split, separator.decode())[-1])
 
 
-def _parts(data: bytes, source: Source, *, separators: bool) -> list[bytes]:
-    """Cut a block at the ends of its documents."""
-    match source.split:
-        case "line":
-            lines = data.split(b"\n")
-            return [line + b"\n" for line in lines[:-1]] + lines[-1:]
-        case "separator":
-            separator = (source.separator or "").encode()
-            parts = data.split(separator)
-            return [part + separator for part in parts[:-1]] + parts[-1:] if separators else parts
-        case "paragraph":
-            # A blank line at the very beginning is a document by itself.
-            head = re.match(rb"(?:\r?\n)+", data)
-            first = [head.end()] if head else []
-            rest = (m.end() for m in _PARAGRAPH.finditer(data, first[0] if first else 0))
-            ends = [0, *first, *rest, len(data)]
-            return [data[a:b] for a, b in itertools.pairwise(ends)]
-        case _:
-            return [data]
+def _parts(
+    data: bytes, split: Split, separator: str | None, *, separators: bool = False
+) -> list[bytes]:
+    """Cut a block at the ends of its documents; the last one may be empty."""
+    separator = separator if split == "separator" else None
+    return _core.document_parts(data, split=split, separator=separator, separators=separators)
 
 
 def _valid(data: bytes, path: Path, offset: int, source: Source, facts: Facts) -> bytes:
@@ -429,7 +409,7 @@ def _valid(data: bytes, path: Path, offset: int, source: Source, facts: Facts) -
     else:
         return data
     kept = []
-    for part in _parts(data, source, separators=True):
+    for part in _parts(data, source.split, source.separator, separators=True):
         try:
             part.decode()
         except UnicodeDecodeError:

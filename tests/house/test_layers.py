@@ -15,7 +15,7 @@ PYTHON_LAYERS = {
     "remote": 1,
     "spec": 2,
     "sources": 2,
-    "corpus": 1,
+    "corpus": 2,
     "baselines": 2,
     "trace": 2,
     "probes": 0,
@@ -76,13 +76,13 @@ CHAT_LAYERS = {
 TRAINING_LAYERS = {
     "recipe": 0,
     "presets": 1,
-    "counting": 1,
-    "learners": 1,
     "artifact": 1,
+    "learners": 1,
+    "counting": 2,
     "recipe_file": 2,
-    "report": 2,
-    "run": 3,
-    "steps": 4,
+    "report": 3,
+    "run": 4,
+    "steps": 5,
 }
 INSIDE = {
     "cli": CLI_LAYERS,

@@ -59,7 +59,7 @@ mod _core {
     #[pymodule_export]
     use super::vocab::{AddedToken, ControlToken, TokenBytes, Vocab};
     #[pymodule_export]
-    use super::word_counter::WordCounter;
+    use super::word_counter::{WordCounter, document_parts};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

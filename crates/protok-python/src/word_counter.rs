@@ -6,8 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use protok_core::formats::{self, Files};
 use protok_core::parallel::thread_count;
 use protok_core::train::corpus::{self, CountOptions};
-use protok_core::train::documents::{Draw, Fate, Split, documents};
-use protok_core::train::usage;
+use protok_core::train::documents::{Draw, Fate, Split, documents, parts};
+use protok_core::train::{Totals, usage};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
@@ -26,12 +26,11 @@ pub struct WordCounter {
 }
 
 impl WordCounter {
-    /// The counter with all words brought together, for a trainer. `finish` says what went wrong
-    /// if that fails; here nothing is left then, which every trainer refuses.
-    pub(crate) fn lock(&self) -> MutexGuard<'_, corpus::WordCounter> {
+    /// The counter with all words brought together.
+    pub(crate) fn finished(&self) -> protok_core::Result<MutexGuard<'_, corpus::WordCounter>> {
         let mut counter = self.unfinished();
-        let _ = counter.finish();
-        counter
+        counter.finish()?;
+        Ok(counter)
     }
 
     fn unfinished(&self) -> MutexGuard<'_, corpus::WordCounter> {
@@ -147,22 +146,16 @@ impl WordCounter {
         py.detach(|| self.unfinished().finish()).or_raise()
     }
 
-    /// Writes the counts to a file, with a line about them.
+    /// Writes the counts to a file, with a line about them, and returns their totals.
     #[allow(clippy::needless_pass_by_value)]
-    fn write(&self, py: Python<'_>, path: PathBuf, about: &str) -> PyResult<()> {
-        py.detach(|| self.unfinished().write(&path, about)).or_raise()
+    fn write(&self, py: Python<'_>, path: PathBuf, about: &str) -> PyResult<(u64, u64, String)> {
+        py.detach(|| self.unfinished().write(&path, about)).map(spelled).or_raise()
     }
 
-    /// SHA-256 of words and counts, in hexadecimal digits.
-    fn digest(&self, py: Python<'_>) -> String {
-        let digest = py.detach(|| self.lock().counts().digest());
-        digest.iter().map(|byte| format!("{byte:02x}")).collect()
-    }
-
-    /// The number of words with repetitions.
-    #[getter]
-    fn total(&self) -> u64 {
-        self.lock().counts().total()
+    /// The number of words with repetitions and of distinct words, and SHA-256 of words and
+    /// counts in hexadecimal digits.
+    fn totals(&self, py: Python<'_>) -> PyResult<(u64, u64, String)> {
+        py.detach(|| Ok(spelled(self.finished()?.counts().totals()))).or_raise()
     }
 
     /// How often a tokenizer of these components uses each id on the words; then the tokens and
@@ -177,21 +170,41 @@ impl WordCounter {
         let pipeline = tokenizer.pipeline();
         let (model, vocab, size) = (pipeline.model(), pipeline.vocab(), pipeline.size());
         let threads = thread_count(threads);
-        let used =
-            py.detach(|| usage(model, vocab, size, self.lock().counts(), threads)).or_raise()?;
+        let used = py
+            .detach(|| usage(model, vocab, size, self.finished()?.counts(), threads))
+            .or_raise()?;
         Ok((used.counts, used.tokens, used.bytes, used.refused))
     }
 
-    fn __len__(&self) -> usize {
-        self.lock().counts().len()
+    fn __len__(&self) -> PyResult<usize> {
+        Ok(self.finished().or_raise()?.counts().len())
     }
 
     /// The words with their counts: in the order in which they were met, or sorted.
-    fn items(&self, py: Python<'_>) -> Vec<(Py<PyBytes>, u64)> {
-        let counter = self.lock();
+    fn items(&self, py: Python<'_>) -> PyResult<Vec<(Py<PyBytes>, u64)>> {
+        let counter = self.finished().or_raise()?;
         let words = counter.counts().iter();
-        words.map(|(word, count)| (PyBytes::new(py, word).unbind(), count)).collect()
+        Ok(words.map(|(word, count)| (PyBytes::new(py, word).unbind(), count)).collect())
     }
+}
+
+fn spelled(totals: Totals) -> (u64, u64, String) {
+    let digest = totals.sha256.iter().map(|byte| format!("{byte:02x}")).collect();
+    (totals.words, totals.distinct, digest)
+}
+
+/// Cuts a block of bytes at the ends of its documents; the last part may be empty.
+#[pyfunction]
+#[pyo3(signature = (data, *, split="line", separator=None, separators=false))]
+pub fn document_parts(
+    py: Python<'_>,
+    data: &[u8],
+    split: &str,
+    separator: Option<&str>,
+    separators: bool,
+) -> PyResult<Vec<Py<PyBytes>>> {
+    let parts = parts(data, split_of(split, separator)?, separators).or_raise()?;
+    Ok(parts.into_iter().map(|part| PyBytes::new(py, part).unbind()).collect())
 }
 
 fn split_of<'a>(name: &str, separator: Option<&'a str>) -> PyResult<Split<'a>> {

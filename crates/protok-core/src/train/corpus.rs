@@ -14,8 +14,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sha2::{Digest, Sha256};
 
-use super::WordCounts;
 use super::runs::{self, Reader, Run, Writer, damaged, failure};
+use super::tally::Tally;
+use super::{Totals, WordCounts};
 use crate::error::{Error, Result};
 use crate::normalize::{Ends, Normalizer};
 use crate::parallel::map_groups;
@@ -349,20 +350,29 @@ impl WordCounter {
         &self.tables[0]
     }
 
-    /// Writes the counts to a file, with a text of one line about them. Nothing is brought
-    /// together in memory but where words keep their order.
+    /// Writes the counts to a file, with a text of one line about them, and says what they are in
+    /// all. What is on disk is not brought together in memory; where words keep their order, it
+    /// takes eight bytes for each.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Input`] for runs that cannot be read or a file that cannot be written,
     /// [`crate::ErrorKind::Limit`] for counts that do not fit in 64 bits.
-    pub fn write(&mut self, path: &Path, about: &str) -> Result<()> {
+    pub fn write(&mut self, path: &Path, about: &str) -> Result<Totals> {
         let ordered = self.options.ordered;
         let stored = !self.runs.is_empty() || !self.files.is_empty();
-        let stream = stored && !ordered;
-        if stream {
-            self.spill()?
+        if stored {
+            self.spill()?;
         } else {
-            self.finish()?
+            self.finish()?;
+        }
+        // Where words first occurred, to number them: what is known of it depends on the runs.
+        let mut firsts = Vec::new();
+        if stored && ordered {
+            self.merge_runs(true, |record, _| {
+                firsts.push(record.first);
+                Ok(())
+            })?;
+            firsts.sort_unstable();
         }
         let wrong = |error: &io::Error| failure(path, error);
         let file = File::create(path).map_err(|error| wrong(&error))?;
@@ -372,15 +382,18 @@ impl WordCounter {
         out.write_all(head.as_bytes()).map_err(|error| wrong(&error))?;
         let hash = Sha256::new_with_prefix(head);
         let mut writer = Writer::new(Hashed { inner: out, hash }, ordered);
+        let mut tally = Tally::default();
         let mut put = |word: &[u8], count: u64, first: u64, saturated: bool| {
             if saturated {
                 return Err(Error::limit("A word count does not fit in 64 bits."));
             }
+            tally.add(word, count);
             writer.put(word, count, first).map_err(|error| wrong(&error))
         };
-        if stream {
+        if stored {
             self.merge_runs(true, |record, saturated| {
-                put(&record.word, record.count, record.first, saturated)
+                let first = firsts.partition_point(|&first| first < record.first) as u64;
+                put(&record.word, record.count, first, saturated)
             })?;
         } else {
             let counts = self.counts();
@@ -394,7 +407,8 @@ impl WordCounter {
             inner.write_all(&hash.finalize())?;
             inner.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
         };
-        end().map_err(|error| wrong(&error))
+        end().map_err(|error| wrong(&error))?;
+        Ok(tally.totals())
     }
 }
 
