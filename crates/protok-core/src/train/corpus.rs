@@ -103,6 +103,21 @@ impl WordCounter {
     /// [`crate::ErrorKind::Limit`] where a pattern reaches its bound; [`crate::ErrorKind::Input`]
     /// where words cannot go to disk.
     pub fn feed(&mut self, texts: &[(&str, u64)], threads: usize) -> Result<()> {
+        // A byte of text that is all new words takes a few bytes of a table.
+        let most = self.options.limit.map_or(usize::MAX, |limit| limit / 16);
+        let (mut start, mut bytes) = (0, 0usize);
+        for (index, (text, _)) in texts.iter().enumerate() {
+            bytes = bytes.saturating_add(text.len());
+            if bytes >= most || index + 1 == texts.len() {
+                self.feed_some(&texts[start..=index], threads)?;
+                self.keep_to_limit()?;
+                (start, bytes) = (index + 1, 0);
+            }
+        }
+        Ok(())
+    }
+
+    fn feed_some(&mut self, texts: &[(&str, u64)], threads: usize) -> Result<()> {
         self.finished = false;
         if self.options.ordered {
             let groups = map_groups(
@@ -117,11 +132,10 @@ impl WordCounter {
                     Ok(counts)
                 },
             )?;
-            groups.iter().try_for_each(|group| self.tables[0].merge(group))?;
+            groups.iter().try_for_each(|group| self.tables[0].merge(group))
         } else {
-            self.feed_tables(texts, threads)?;
+            self.feed_tables(texts, threads)
         }
-        self.keep_to_limit()
     }
 
     /// Each thread takes groups of texts and counts in a table of its own.
