@@ -32,7 +32,7 @@ lint: setup $(VENV)/.test
 	$(BIN)/python -m mypy.stubtest protok._core --allowlist tests/house/stubtest.txt
 
 # Instructions of the core jobs beside benchmarks/counts.json: growth of over 5 % fails.
-counts: setup
+counts: setup $(VENV)/.test
 	$(BIN)/python -m benchmarks.counts
 
 # The tests with other random cases each round, and more of them.

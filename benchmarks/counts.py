@@ -36,7 +36,7 @@ SIZE = 60_000  # bytes of each text
 
 def texts(folder: Path) -> dict[str, Path]:
     """Write English prose and a mixture of languages, the same every time."""
-    prose = sorted((SHARED / "corpus/prose/en").glob("*.txt"))[0].read_bytes()
+    prose = min((SHARED / "corpus/prose/en").glob("*.txt")).read_bytes()
     some = (SHARED / f"corpus/parallel/udhr/{name}.txt" for name in LANGUAGES)
     mixed = b"".join(path.read_bytes()[: SIZE // len(LANGUAGES)] for path in some if path.is_file())
     found = {}
@@ -50,7 +50,7 @@ def count(job: str, artifact: Path, text: Path, folder: Path) -> int:
     """Count the instructions of one job."""
     command = [
         "valgrind", "--tool=callgrind", "--collect-atstart=no", "--toggle-collect=*measured*",
-        f"--callgrind-out-file={folder / 'out'}", PROGRAM, job, artifact, text,
+        f"--callgrind-out-file={folder / 'out'}", str(PROGRAM), job, str(artifact), str(text),
     ]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     collected = re.search(r"Collected : (\d+)", done.stderr)
@@ -105,8 +105,8 @@ def main() -> int:
         print(f'\nNot in both: {", ".join(missing)}. Record them: --take "why".')
         return 1
     if grown:
-        print(f"\nMore than 5 % above the record: {', '.join(grown)}. Find out why; if it is meant, "
-              '--take "why".')  # fmt: skip
+        print(f"\nMore than 5 % above the record: {', '.join(grown)}. Find out why; "
+              'if it is meant, --take "why".')  # fmt: skip
         return 1
     return 0
 

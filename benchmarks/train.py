@@ -30,6 +30,7 @@ from statistics import median
 from typing import Any
 
 from protok import _core
+from protok.training.artifact import document
 
 BLANK = "\u2581"
 LINES = 1 << 16
@@ -60,17 +61,7 @@ class Job:
 
 def counter(normalizer: Any, pre_tokenizer: Any, job: Job) -> _core.WordCounter:
     """Count the words of a corpus, a line a text."""
-    components = {
-        "version": "1.0",
-        "truncation": None,
-        "padding": None,
-        "added_tokens": [],
-        "normalizer": normalizer,
-        "pre_tokenizer": pre_tokenizer,
-        "post_processor": None,
-        "decoder": None,
-        "model": {"type": "BPE", "vocab": {}, "merges": []},
-    }
+    components = document(normalizer=normalizer, pre_tokenizer=pre_tokenizer)
     words = _core.WordCounter(json.dumps(components).encode())
     with job.corpus.open("rb") as file:
         while lines := file.readlines(LINES * 64):

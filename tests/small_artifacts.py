@@ -32,6 +32,10 @@ def document(model: dict[str, Any], **components: Any) -> str:
     )
 
 
+# Words as they come, and no model to speak of.
+EMPTY = document({"type": "BPE", "vocab": {}, "merges": []}).encode()
+
+
 def load(model: dict[str, Any], **components: Any) -> protok.Tokenizer:
     """Load a tokenizer.json."""
     return protok.Tokenizer({"tokenizer.json": document(model, **components).encode()})

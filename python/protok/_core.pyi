@@ -30,6 +30,7 @@ __all__ = [
     "__version__",
     "boundaries",
     "count_up_to",
+    "document_parts",
     "edit",
     "encode_block",
     "encode_trusted",
@@ -412,9 +413,7 @@ class WordCounter:
         cls, tokenizer_json: bytes, *, ordered: bool = True, memory_bytes: int | None = None,
         folder: str | os.PathLike[str] | None = None
     ) -> Self: ...
-    # fmt: on
     def __len__(self) -> int: ...
-    # fmt: off
     def feed(
         self, texts: Iterable[Text], *, threads: int | None = None, weight: float = 1.0,
         seed: int = 0, held_out: float = 0.0, first: int = 0
@@ -428,10 +427,8 @@ class WordCounter:
     def add(self, word: Text, count: int) -> None: ...
     def add_file(self, path: str | os.PathLike[str]) -> str: ...
     def finish(self) -> None: ...
-    def write(self, path: str | os.PathLike[str], about: str) -> None: ...
-    def digest(self) -> str: ...
-    @property
-    def total(self) -> int: ...
+    def write(self, path: str | os.PathLike[str], about: str) -> tuple[int, int, str]: ...
+    def totals(self) -> tuple[int, int, str]: ...
     def usage(
         self, tokenizer: Tokenizer, *, threads: int | None = None
     ) -> tuple[list[int], int, int, int]: ...
@@ -444,19 +441,26 @@ class Training(TypedDict):
     tokens: list[str]
     merges: list[MergeRecord]
     required_merges: list[int]
+    kept: list[int]
+    removals: list[tuple[int, int, list[int]]]  # step, token, parts
     special_tokens: int
     base_size: int
     initial_tokens: int
     stop: Literal["vocab_size", "no_pairs", "min_frequency", "observer"]
 
 # fmt: off
+def document_parts(
+    data: bytes, *, split: Literal["line", "paragraph", "separator", "whole"] = "line",
+    separator: str | None = None, separators: bool = False
+) -> list[bytes]: ...
 def train_bpe(
     counter: WordCounter, *, vocab_size: int, symbols: Literal["bytes", "characters"] = "bytes",
     tie: str = "lowest-ids", min_frequency: int = 0, special_tokens: Sequence[str] = ...,
     initial_alphabet: str = "", limit_alphabet: int | None = None,
     end_of_word_suffix: str | None = None, separate_end_of_word: bool = False,
     continuing_subword_prefix: str | None = None, max_token_length: int | None = None,
-    character_coverage: float | None = None, required: Sequence[str] = ..., listed_ties: int = 0,
+    character_coverage: float | None = None, required: Sequence[str] = ...,
+    remove_intermediate: float | None = None, listed_ties: int = 0,
     observer: Callable[[int, int], object] | None = None, every: int = 256
 ) -> Training: ...
 def train_wordpiece(
@@ -481,14 +485,6 @@ class SpanCounter:
     def __len__(self) -> int: ...
     def feed(self, texts: Iterable[Text], *, threads: int | None = None) -> None: ...
 
-# fmt: off
-def train_superwords(
-    spans: SpanCounter, *, vocab_size: int, tie: str = "lowest-ids", min_frequency: int = 0,
-    max_words: int | None = None, listed_ties: int = 0,
-    observer: Callable[[int, int], object] | None = None, every: int = 256
-) -> Training: ...
-# fmt: on
-
 class UnigramTraining(TypedDict):
     pieces: list[tuple[str, float]]
     rounds: list[dict[str, float]]  # size, loss, tokens, left
@@ -498,6 +494,11 @@ class UnigramTraining(TypedDict):
     stop: Literal["vocab_size", "no_pieces", "observer"]
 
 # fmt: off
+def train_superwords(
+    spans: SpanCounter, *, vocab_size: int, tie: str = "lowest-ids", min_frequency: int = 0,
+    max_words: int | None = None, listed_ties: int = 0,
+    observer: Callable[[int, int], object] | None = None, every: int = 256
+) -> Training: ...
 def train_unigram(
     counter: WordCounter, *, vocab_size: int, seed_size: int = 1_000_000,
     shrinking_factor: float = 0.75, em_iterations: int = 2, max_piece_length: int = 16,

@@ -8,10 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from protok import _core
-from protok.corpus import Source, expand, read
+from protok.corpus import Block, Source, expand, read
 from protok.errors import InputError, ProtokError
 
 __all__ = ["Paths", "encode_files"]
@@ -67,7 +67,7 @@ def _encode(
     for path, source, block in _ahead(blocks):
         if path != at:
             at, done = path, 0
-        documents = block.data or block.texts
+        documents = block.data or _records(block)
         try:
             batch = encode(documents, split=source.split, separator=source.separator, first=done)
         except ProtokError as error:
@@ -75,6 +75,18 @@ def _encode(
         done += len(batch)
         if len(batch):
             yield batch
+
+
+def _records(block: Block) -> Any:
+    """Give the records of a block that are not empty; a column stays where it is."""
+    if block.column is None:
+        return [text for text in block.texts if text]
+    import pyarrow.compute as pc  # noqa: PLC0415  (tables need it)
+
+    sizes = pc.binary_length(block.column)
+    if not pc.any(pc.equal(sizes, 0)).as_py():
+        return block.column
+    return block.column.filter(pc.greater(sizes, 0))
 
 
 def _in_file(error: ProtokError, path: Path) -> ProtokError:

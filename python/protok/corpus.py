@@ -12,18 +12,17 @@ import glob
 import gzip
 import hashlib
 import io
-import itertools
 import json
 import lzma
-import re
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
-from protok.errors import InputError, ProtokError
+from protok import _core
+from protok.errors import InputError, ProtokError, unreadable
 
 __all__ = ["Block", "Facts", "Format", "Source", "Split", "documents", "expand", "read", "split"]
 
@@ -41,7 +40,6 @@ _FORMATS: dict[str, Format] = {
     ".arrow": "arrow",
     ".feather": "arrow",
 }
-_PARAGRAPH = re.compile(rb"\n(?:\r?\n)+")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,23 +113,38 @@ class Block:
     data
         The bytes of documents as ``split`` says, for formats of text.
     texts
-        The documents themselves, for the others.
+        The documents themselves, for records.
+    column
+        The documents as an array of strings of ``pyarrow``, for tables; without nulls.
     done
         How many bytes of the file have been read.
     """
 
     data: bytes = b""
     texts: tuple[str, ...] = ()
+    column: Any = None
     done: int = 0
+
+    def size(self) -> int:
+        """Count the bytes of the documents, with what stands between them in formats of text."""
+        texts = self.texts if self.column is None else self.column.to_pylist()
+        return len(self.data) + sum(len(text.encode()) for text in texts)
+
+    def documents(self, source: Source, *, strip: bool = False) -> list[str]:
+        """Give the documents, cut as the source says if that is yet to be done."""
+        if self.data:
+            return list(split(self.data.decode(), source, strip=strip))
+        texts = self.texts if self.column is None else self.column.to_pylist()
+        return [text.rstrip("\r\n") for text in texts] if strip else list(texts)
 
 
 @dataclass
 class _Hashing(io.RawIOBase):
-    """A file that is hashed as it is read."""
+    """A file that is hashed as it is read, where somebody asks what it was."""
 
     file: io.BufferedReader
     facts: Facts
-    hash: Any = field(default_factory=hashlib.sha256)
+    hash: Any
 
     def readable(self) -> bool:
         """Say that it can be read."""
@@ -141,12 +154,15 @@ class _Hashing(io.RawIOBase):
         """Read some bytes."""
         view = memoryview(buffer).cast("B")
         size = self.file.readinto(view)
-        self.hash.update(view[:size])
+        if self.hash:
+            self.hash.update(view[:size])
         self.facts.bytes += size
         return size
 
     def drain(self) -> None:
         """Read what nobody asked for."""
+        if not self.hash:
+            return
         while data := self.file.read(1 << 20):
             self.hash.update(data)
             self.facts.bytes += len(data)
@@ -219,10 +235,7 @@ def documents(
     for source in sources:
         for path in expand(source, base):
             for block in read(path, source):
-                if block.data:
-                    yield from split(block.data.decode(), source, strip=strip)
-                texts = (t.rstrip("\r\n") for t in block.texts) if strip else block.texts
-                yield from filter(None, texts)
+                yield from filter(None, block.documents(source, strip=strip))
 
 
 def split(text: str, source: Source, *, strip: bool = False) -> Iterator[str]:
@@ -234,7 +247,7 @@ def split(text: str, source: Source, *, strip: bool = False) -> Iterator[str]:
     >>> list(split("a|b||c", Source(split="separator", separator="|")))
     ['a', 'b', 'c']
     """
-    parts = (part.decode() for part in _parts(text.encode(), source, separators=False))
+    parts = (part.decode() for part in _parts(text.encode(), source.split, source.separator))
     yield from filter(None, (part.rstrip("\r\n") if strip else part for part in parts))
 
 
@@ -270,6 +283,7 @@ def read(
     ([('one', 'two')], 32)
     """
     path, source = Path(path), source or Source()
+    hashed = hashlib.sha256() if facts is not None else None
     facts = facts if facts is not None else Facts()
     if source.split == "separator" and not source.separator:
         raise InputError(
@@ -284,7 +298,7 @@ def read(
         kind = _FORMATS.get(suffixes[-1] if suffixes else "", "text")
     try:
         with path.open("rb") as raw:
-            hashing = _Hashing(raw, facts)
+            hashing = _Hashing(raw, facts, hashed)
             if kind in {"parquet", "arrow"}:
                 yield from _tables(path, source, kind, facts)
             else:
@@ -300,12 +314,7 @@ def read(
             value=str(path),
         ) from error
     except OSError as error:
-        raise InputError(
-            what=f"The file cannot be read: {error.strerror or error}.",
-            location=str(path),
-            hint="Check the path.",
-            value=str(path),
-        ) from error
+        raise unreadable(path, error) from error
 
 
 def _unpacked(file: io.BufferedReader, suffix: str) -> io.BufferedIOBase:
@@ -379,7 +388,7 @@ def _has_end(window: bytes, split: Split, separator: bytes) -> bool:
         case "line":
             return b"\n" in window
         case "paragraph":
-            return _PARAGRAPH.search(window) is not None
+            return b"\n\n" in window or b"\n\r\n" in window
         case "separator":
             return separator in window
         case _:
@@ -390,33 +399,17 @@ def _last_end(data: bytes, split: Split, separator: bytes) -> int:
     """Find where the last document ends that is sure to be whole."""
     if split == "line":
         return data.rfind(b"\n") + 1
-    if split == "separator":
-        # From the left, as the cut is made: a separator may overlap itself.
-        return len(data) - len(data.split(separator)[-1])
     # Blank lines at the end may go on behind it.
-    inside = len(data.rstrip(b"\r\n"))
-    return max((match.end() for match in _PARAGRAPH.finditer(data, 0, inside)), default=0)
+    inside = data.rstrip(b"\r\n") if split == "paragraph" else data
+    return len(inside) - len(_parts(inside, split, separator.decode())[-1])
 
 
-def _parts(data: bytes, source: Source, *, separators: bool) -> list[bytes]:
-    """Cut a block at the ends of its documents."""
-    match source.split:
-        case "line":
-            lines = data.split(b"\n")
-            return [line + b"\n" for line in lines[:-1]] + lines[-1:]
-        case "separator":
-            separator = (source.separator or "").encode()
-            parts = data.split(separator)
-            return [part + separator for part in parts[:-1]] + parts[-1:] if separators else parts
-        case "paragraph":
-            # A blank line at the very beginning is a document by itself.
-            head = re.match(rb"(?:\r?\n)+", data)
-            first = [head.end()] if head else []
-            rest = (m.end() for m in _PARAGRAPH.finditer(data, first[0] if first else 0))
-            ends = [0, *first, *rest, len(data)]
-            return [data[a:b] for a, b in itertools.pairwise(ends)]
-        case _:
-            return [data]
+def _parts(
+    data: bytes, split: Split, separator: str | None, *, separators: bool = False
+) -> list[bytes]:
+    """Cut a block at the ends of its documents; the last one may be empty."""
+    separator = separator if split == "separator" else None
+    return _core.document_parts(data, split=split, separator=separator, separators=separators)
 
 
 def _valid(data: bytes, path: Path, offset: int, source: Source, facts: Facts) -> bytes:
@@ -429,7 +422,7 @@ def _valid(data: bytes, path: Path, offset: int, source: Source, facts: Facts) -
     else:
         return data
     kept = []
-    for part in _parts(data, source, separators=True):
+    for part in _parts(data, source.split, source.separator, separators=True):
         try:
             part.decode()
         except UnicodeDecodeError:
@@ -532,11 +525,16 @@ def _tables(path: Path, source: Source, kind: Format, facts: Facts) -> Iterator[
     arrow = _extra("pyarrow", "arrow", "Tables")
     try:
         batches = _parquet(path, source) if kind == "parquet" else _arrow(path, source)
-        for columns in batches:
-            texts = [text for text in columns.to_pylist() if text is not None]
-            if texts and not isinstance(texts[0], str):
+        some: list[Any] = []
+        for column in batches:
+            if not _is_text(column.type):
                 raise _no_column(path, source.field, "it has no text")
-            yield from _batches(iter(texts), facts)
+            some.append(column.drop_null())
+            if sum(part.nbytes for part in some) >= _BATCH:
+                yield Block(column=arrow.chunked_array(some), done=facts.bytes)
+                some = []
+        if some:
+            yield Block(column=arrow.chunked_array(some), done=facts.bytes)
     except (arrow.ArrowInvalid, arrow.ArrowKeyError) as error:
         raise InputError(
             what=f"The table cannot be read: {error}",
@@ -544,6 +542,13 @@ def _tables(path: Path, source: Source, kind: Format, facts: Facts) -> Iterator[
             hint="Check the file and its format.",
             value=str(path),
         ) from error
+
+
+def _is_text(kind: Any) -> bool:
+    types = _extra("pyarrow.types", "arrow", "Tables")
+    return any(
+        getattr(types, f"is_{name}")(kind) for name in ("string", "large_string", "string_view")
+    )
 
 
 def _parquet(path: Path, source: Source) -> Iterator[Any]:

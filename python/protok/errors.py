@@ -5,6 +5,8 @@ This module needs nothing but Python; the compiled engine raises these classes.
 
 from __future__ import annotations
 
+from os import PathLike
+
 __all__ = [
     "ArtifactError",
     "ArtifactWarning",
@@ -15,6 +17,7 @@ __all__ = [
     "TemplateError",
     "UnknownIdError",
     "VerificationError",
+    "unreadable",
 ]
 
 
@@ -109,6 +112,17 @@ class UnknownIdError(InputError):
 
 class TemplateError(ProtokError):
     """A chat template is malformed, forbidden, or refused the messages."""
+
+
+def unreadable(
+    path: str | PathLike[str],
+    error: OSError,
+    kind: type[ProtokError] = InputError,
+    hint: str = "Check the path.",
+) -> ProtokError:
+    """Say that a file cannot be read, and why."""
+    what = f"The file cannot be read: {error.strerror or error}."
+    return kind(location=str(path), what=what, hint=hint, value=str(path))
 
 
 class LimitError(ProtokError):

@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from protok.errors import ArtifactError, InputError
+from protok.errors import ArtifactError, InputError, unreadable
 
 __all__ = ["KNOWN_FILES", "Artifact", "read"]
 
@@ -156,11 +156,7 @@ def _bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise ArtifactError(
-            location=str(path),
-            what=f"The file cannot be read: {error.strerror or error}.",
-            hint="Check its permissions.",
-        ) from error
+        raise unreadable(path, error, ArtifactError, "Check its permissions.") from error
 
 
 def _name_by_suffix(path: Path, data: bytes) -> str:

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from differential.trainers import CASES, compare
 
 from protok import _core
+from protok.training.artifact import document
 
 BYTE_LEVEL = {
     "type": "ByteLevel",
@@ -22,18 +24,7 @@ BOOKS = ("moby-dick", "the-origin-of-species", "pride-and-prejudice", "king-jame
 
 
 def counted(lines: list[str], pre_tokenizer: dict[str, Any]) -> _core.WordCounter:
-    components: dict[str, Any] = {
-        "version": "1.0",
-        "truncation": None,
-        "padding": None,
-        "added_tokens": [],
-        "normalizer": None,
-        "pre_tokenizer": pre_tokenizer,
-        "post_processor": None,
-        "decoder": None,
-        "model": {"type": "BPE", "vocab": {}, "merges": []},
-    }
-    counter = _core.WordCounter(json.dumps(components).encode())
+    counter = _core.WordCounter(json.dumps(document(pre_tokenizer=pre_tokenizer)).encode())
     counter.feed(lines)
     return counter
 
@@ -93,6 +84,25 @@ def test_merges_equal_those_of_tokenizers(
     assert merges_of(training) == expected["merges"]
     assert {token: id for id, token in enumerate(training["tokens"])} == expected["vocab"]
     assert len(training["tokens"]) == size
+
+
+@pytest.fixture(scope="module")
+def mixed(shared: Path) -> list[str]:
+    """Return prose in three scripts, and code."""
+    names = (
+        "prose/en/the-war-of-the-worlds",
+        "prose/multi/ru.lohelp",
+        "prose/multi/hi.lohelp",
+        "slices/code/python.py",
+    )
+    texts = ((shared / f"corpus/{name}.txt").read_text("utf-8") for name in names)
+    return [line for text in texts for line in text.splitlines(keepends=True)]
+
+
+@pytest.mark.parametrize("size", [1_000, 8_000])
+@pytest.mark.parametrize("case", CASES)
+def test_every_pre_tokenizer(mixed: list[str], case: str, size: int) -> None:
+    assert compare(CASES[case], mixed, size) == ("same", size)
 
 
 def unigram_of_sentencepiece(lines: list[str], size: int, folder: Path) -> list[tuple[str, float]]:

@@ -8,26 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from golden.records import Differences, inputs, pieces, records
-
-import protok
+from small_artifacts import load
 
 LONGEST = 80  # of longer texts the goldens do not record components
 
 
-def document(**components: Any) -> protok.Tokenizer:
-    """Load a tokenizer.json with one component, and a model for which every piece is unknown."""
-    vocab = {"[UNK]": 0}
-    artifact = {
-        "version": "1.0",
-        "added_tokens": [],
-        "normalizer": None,
-        "pre_tokenizer": None,
-        "post_processor": None,
-        "decoder": None,
-        "model": {"type": "WordLevel", "vocab": vocab, "unk_token": "[UNK]"},
-        **components,
-    }
-    return protok.Tokenizer({"tokenizer.json": json.dumps(artifact).encode()})
+# A model for which every piece is unknown.
+UNKNOWN = {"type": "WordLevel", "vocab": {"[UNK]": 0}, "unk_token": "[UNK]"}
 
 
 @cache
@@ -61,7 +48,7 @@ def short_texts(shared: Path) -> dict[str, str]:
 def test_normalizers(shared: Path) -> None:
     differences = Differences()
     for record in components(shared, "normalizer"):
-        tok = document(normalizer=spelled_out(shared, record["config"]))
+        tok = load(UNKNOWN, normalizer=spelled_out(shared, record["config"]))
         for case, text in short_texts(shared).items():
             expected = record["changed"].get(case, text)
             assert isinstance(expected, str), (record["name"], case)
@@ -74,7 +61,7 @@ def test_pre_tokenizers(shared: Path) -> None:
     """The pieces and where they stand, but for a mark that nothing in the text produced."""
     differences = Differences()
     for record in components(shared, "pre_tokenizer"):
-        tok = document(pre_tokenizer=record["config"])
+        tok = load(UNKNOWN, pre_tokenizer=record["config"])
         for case, expected in record["pieces"].items():
             if isinstance(expected, dict):
                 # The reference panics where a piece it cut is too short; protok has an answer.
@@ -100,7 +87,7 @@ def test_decoders(shared: Path) -> None:
         for tokens, expected in record["cases"]:
             vocab = {token: id for id, token in enumerate(dict.fromkeys([*tokens, "[UNK]"]))}
             model = {"type": "WordLevel", "vocab": vocab, "unk_token": "[UNK]"}
-            tok = document(model=model, decoder=record["config"])
+            tok = load(model, decoder=record["config"])
             if not isinstance(expected, str):
                 assert set(expected) == {"error"}
                 continue

@@ -4,32 +4,22 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import json
 import lzma
 import random
 from collections.abc import Callable
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from small_artifacts import EMPTY
 
 from protok import InputError, _core, corpus
 from protok.corpus import Facts, Source, Split, documents, expand, read, split
 
 TEXT = "one\ntwo é\n\nthree\r\n\r\n\nfour 🐈"
-EMPTY: dict[str, Any] = {
-    "version": "1.0",
-    "added_tokens": [],
-    "normalizer": None,
-    "pre_tokenizer": None,
-    "post_processor": None,
-    "decoder": None,
-    "model": {"type": "BPE", "vocab": {}, "merges": []},
-}
 
 
 def texts_of(path: Path, source: Source, *, strip: bool = True) -> list[str]:
@@ -169,7 +159,7 @@ def test_blocks_do_not_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kin
 )
 def test_the_engine_cuts_documents_alike(text: str, kind: Split, strip: bool) -> None:
     source = Source(split=kind, separator="|" if kind == "separator" else None)
-    counter = _core.WordCounter(json.dumps(EMPTY).encode())
+    counter = _core.WordCounter(EMPTY)
     number, held_out = counter.feed_block(
         text.encode(), split=kind, separator=source.separator, strip=strip
     )

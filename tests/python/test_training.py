@@ -11,10 +11,12 @@ from pydoc_data.topics import topics
 from typing import Any, Literal
 
 import pytest
+from small_artifacts import EMPTY, load
 
 import protok
 from protok import _core
-from protok.training import Merge, TieRule, learn
+from protok.training import Merge, TieRule, run
+from protok.training.learners import merge_log
 
 LOW = {"low": 5, "lower": 2}
 CAT = {"cat": 6, "cats": 3, "hat": 4, "that": 2, "chat": 1}
@@ -52,7 +54,7 @@ def steps(merges: Iterable[Merge]) -> list[str]:
 
 def marked(counts: Mapping[str, int], tie: TieRule, merges: int) -> tuple[int, list[Merge]]:
     """Train on words with ``</w>`` as a symbol of its own; return the first number of tokens."""
-    counter = _core.WordCounter(json.dumps(EMPTY).encode())
+    counter = _core.WordCounter(EMPTY)
     for word, count in counts.items():
         counter.add(word, count)
     result = _core.train_bpe(
@@ -64,30 +66,15 @@ def marked(counts: Mapping[str, int], tie: TieRule, merges: int) -> tuple[int, l
         separate_end_of_word=True,
         listed_ties=100,
     )
-    tokens = result["tokens"]
-    log = [
-        Merge(
-            tokens[left],
-            tokens[right],
-            count,
-            tied,
-            tuple((tokens[a], tokens[b]) for a, b in ties),
-            after,
-        )
-        for left, right, _, count, tied, ties, after in result["merges"]
-    ]
-    return result["initial_tokens"], log[:merges]
+    return result["initial_tokens"], merge_log(result)[:merges]
 
 
-EMPTY: dict[str, Any] = {
-    "version": "1.0",
-    "added_tokens": [],
-    "normalizer": None,
-    "pre_tokenizer": None,
-    "post_processor": None,
-    "decoder": None,
-    "model": {"type": "BPE", "vocab": {}, "merges": []},
-}
+def learn(
+    recipe: protok.Recipe, corpus: Any, listed_ties: int = 0
+) -> tuple[protok.Tokenizer, list[Merge]]:
+    """Return the tokenizer and the log of its merges."""
+    training = run(recipe, corpus, listed_ties=listed_ties)
+    return training.tokenizer, list(training.merges)
 
 
 # -- worked examples ----------------------------------------------------------------------------
@@ -126,7 +113,7 @@ def by_hand(symbols: list[str], merges: list[list[str]]) -> protok.Tokenizer:
     tokens = [*symbols, *("".join(merge) for merge in merges)]
     vocab = {token: id for id, token in enumerate(tokens)}
     model = {"type": "BPE", "vocab": vocab, "merges": merges}
-    return protok.load(json.dumps({**EMPTY, "model": model}).encode())
+    return load(model)
 
 
 def test_the_cat_on_the_mat() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,6 +41,32 @@ def test_a_word_of_ten_megabytes(tmp_path: Path) -> None:
     assert training.counted is not None
     assert len(training.counted.counter) == 1
     assert training.merges[0].count > 600_000
+
+
+ONE_WORD: dict[str, Any] = {"pre_tokenizer": None, "decoder": None, "fewer": "accept"}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"symbols": "characters"},
+        {"symbols": "characters", "remove_intermediate": 0.9},
+        {"model": "wordpiece"},
+        {"model": "wordpiece", "scoring": "likelihood"},
+        {"model": "unigram"},
+    ],
+)
+@pytest.mark.parametrize("letters", ["ACGT", "a", "\u4e00\u4e8c\u4e09\u56db\u4e94"])
+def test_one_word_for_every_trainer(options: dict[str, Any], letters: str) -> None:
+    """Larger ones are timed by ``benchmarks/hostile_training.py``."""
+    word = "".join(random.Random(4).choices(letters, k=300_000))
+    training = run(Recipe(vocab_size=200, **ONE_WORD, **options), [word])
+    tokens = list(training.tokenizer.vocab)
+    assert {*letters} <= {*tokens}
+    # Of one letter there are only its doublings, so there are fewer tokens than asked for.
+    assert len(tokens) == 200 or len(letters) == 1
+    with pytest.raises(protok.InputError, match="not 200000"):
+        run(Recipe(vocab_size=200_000, **{**ONE_WORD, **options, "fewer": "refuse"}), [word[:3000]])
 
 
 def test_identical_lines(tmp_path: Path) -> None:

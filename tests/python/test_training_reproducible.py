@@ -69,6 +69,24 @@ def test_the_way_does_not_show(files: list[Path], tmp_path: Path) -> None:
     assert "0.txt" not in text
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"model": "wordpiece", "scoring": "likelihood"},
+        {"model": "unigram", "pre_tokenizer": {"type": "WhitespaceSplit"}, "decoder": None},
+        {"model": "word", "unk_token": "<unk>"},
+        {"remove_intermediate": 0.9},
+    ],
+    ids=str,
+)
+def test_for_every_trainer(files: list[Path], tmp_path: Path, options: dict[str, Any]) -> None:
+    recipe = replace(RECIPE, vocab_size=400, **options)
+    expected = outcome(recipe, files[:2], threads=1)
+    assert outcome(recipe, files[1::-1], threads=2, memory_bytes=1 << 20) == expected
+    count_words(recipe, files[:2], tmp_path / "counts", threads=2)
+    assert outcome(recipe, [tmp_path / "counts"]) == expected
+
+
 def test_the_recipe_written_repeats_the_run(files: list[Path], tmp_path: Path) -> None:
     expected = outcome(RECIPE, files)
     path = tmp_path / "recipe.toml"

@@ -3,7 +3,7 @@
 
 use protok_core::spec::{PreTokenizer, Spec};
 use protok_core::train::corpus::{CountOptions, WordCounter};
-use protok_core::train::superwords::{SpanCounter, SpanRule, train};
+use protok_core::train::superwords::{FirstStage, SpanCounter, SpanRule, train};
 use protok_core::train::{BpeOptions, BpeTraining, StopReason, bpe};
 use std::ops::ControlFlow;
 
@@ -33,9 +33,9 @@ fn first_stage(texts: &[&str], merges: usize) -> BpeTraining {
 }
 
 fn spans(first: &BpeTraining, texts: &[&str], rule: SpanRule, threads: usize) -> SpanCounter {
-    let symbols = protok_core::train::Symbols::Bytes;
+    let first = FirstStage::of(first, protok_core::train::Symbols::Bytes);
     let cut = pre_tokenizer();
-    let mut spans = SpanCounter::new(None, cut.as_ref(), first, symbols, rule).unwrap();
+    let mut spans = SpanCounter::new(None, cut.as_ref(), first, rule).unwrap();
     spans.feed(texts, threads).unwrap();
     spans
 }

@@ -1,18 +1,17 @@
-//! A block of a corpus as a batch that keeps no text.
+//! A block of a corpus: cut into documents, or encoded as a batch that keeps no text.
 
 use protok_core::added_tokens::SpecialPolicy;
 use protok_core::parallel::thread_count;
 use protok_core::pipeline::input::Input;
-use protok_core::train::documents::documents;
+use protok_core::train::documents::{Split, documents, parts};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
 use crate::batch::Batch;
-use crate::errors::OrRaise;
+use crate::errors::{OrRaise, to_python};
 use crate::input;
 use crate::tokenizer::Tokenizer;
-use crate::word_counter::split_of;
 
 /// Encodes the documents of a block: UTF-8 that begins and ends between two of them and is cut
 /// here, or a batch of texts. An error says which document it is about, counted from `first` on.
@@ -59,4 +58,36 @@ pub fn encode_block(
     };
     let batch = batch.or_raise()?;
     Ok(Batch::new(batch, tok.batch_texts(None, options)))
+}
+
+/// Cuts a block of bytes at the ends of its documents; the last part may be empty.
+#[pyfunction]
+#[pyo3(signature = (data, *, split="line", separator=None, separators=false))]
+pub fn document_parts(
+    py: Python<'_>,
+    data: &[u8],
+    split: &str,
+    separator: Option<&str>,
+    separators: bool,
+) -> PyResult<Vec<Py<PyBytes>>> {
+    let parts = parts(data, split_of(split, separator)?, separators).or_raise()?;
+    Ok(parts.into_iter().map(|part| PyBytes::new(py, part).unbind()).collect())
+}
+
+/// Where documents end, as Python says it.
+pub fn split_of<'a>(name: &str, separator: Option<&'a str>) -> PyResult<Split<'a>> {
+    Ok(match (name, separator) {
+        ("line", None) => Split::Line,
+        ("paragraph", None) => Split::Paragraph,
+        ("whole", None) => Split::Whole,
+        ("separator", Some(separator)) => Split::Separator(separator),
+        _ => {
+            return Err(to_python(
+                protok_core::Error::input(format!("{name:?} does not say where documents end."))
+                    .at("split")
+                    .hint("Give line, paragraph, whole, or separator with its text.")
+                    .value(name),
+            ));
+        }
+    })
 }

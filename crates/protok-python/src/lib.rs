@@ -36,7 +36,7 @@ mod _core {
     #[pymodule_export]
     use super::batch::Batch;
     #[pymodule_export]
-    use super::block::encode_block;
+    use super::block::{document_parts, encode_block};
     #[pymodule_export]
     use super::budget::{boundaries, count_up_to, edit};
     #[pymodule_export]

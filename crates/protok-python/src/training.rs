@@ -1,8 +1,8 @@
 //! The trainers, for `protok.train`.
 
-use std::ops::ControlFlow;
-
-use protok_core::train::{BpeOptions, BpeTraining, EndOfWord, StopReason, Symbols, TieRule, bpe};
+use protok_core::train::{
+    BpeOptions, BpeTraining, EndOfWord, MergeEvent, StopReason, Symbols, TieRule, bpe, removal,
+};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
@@ -13,7 +13,7 @@ use crate::word_counter::WordCounter;
 /// Learns BPE merges from counted words. `observer`, if any, is called every `every` steps with
 /// the number of the step and the size of the vocabulary.
 #[pyfunction]
-#[pyo3(signature = (counter, *, vocab_size, symbols="bytes", tie="lowest-ids", min_frequency=0, special_tokens=Vec::new(), initial_alphabet="", limit_alphabet=None, end_of_word_suffix=None, separate_end_of_word=false, continuing_subword_prefix=None, max_token_length=None, character_coverage=None, required=Vec::new(), listed_ties=0, observer=None, every=256))]
+#[pyo3(signature = (counter, *, vocab_size, symbols="bytes", tie="lowest-ids", min_frequency=0, special_tokens=Vec::new(), initial_alphabet="", limit_alphabet=None, end_of_word_suffix=None, separate_end_of_word=false, continuing_subword_prefix=None, max_token_length=None, character_coverage=None, required=Vec::new(), remove_intermediate=None, listed_ties=0, observer=None, every=256))]
 #[allow(clippy::too_many_arguments)]
 pub fn train_bpe<'py>(
     py: Python<'py>,
@@ -31,6 +31,7 @@ pub fn train_bpe<'py>(
     max_token_length: Option<usize>,
     character_coverage: Option<f64>,
     required: Vec<String>,
+    remove_intermediate: Option<f64>,
     listed_ties: usize,
     observer: Option<Py<PyAny>>,
     every: usize,
@@ -54,38 +55,37 @@ pub fn train_bpe<'py>(
         tie: tie_rule(tie)?,
         listed_ties,
     };
-    let mut observer = Observer::new(observer);
+    let mut observer = Observer::new(observer, every);
     let training = py.detach(|| {
-        let counter = counter.lock();
-        bpe::train(counter.counts(), &options, &mut |event| {
-            if event.step % every.max(1) == 0 {
-                observer.call(event.step, event.vocab_size)
-            } else {
-                ControlFlow::Continue(())
-            }
-        })
+        let counter = counter.finished()?;
+        let mut observer = |event: &MergeEvent<'_>| observer.merged(event);
+        match remove_intermediate {
+            Some(share) => removal::train(counter.counts(), &options, share, &mut observer),
+            None => bpe::train(counter.counts(), &options, &mut observer),
+        }
     });
     observer.finish()?;
-    let training = training.or_raise()?;
+    describe(py, training.or_raise()?)
+}
+
+/// What all trainers that merge pairs say.
+pub fn describe(py: Python<'_>, training: BpeTraining) -> PyResult<Bound<'_, PyDict>> {
+    let result = PyDict::new(py);
     let merges: Vec<_> = training
         .merges
         .iter()
         .map(|m| (m.left, m.right, m.token, m.count, m.tied, m.ties.clone(), m.tokens_after))
         .collect();
-    let result = describe(py, training)?;
     result.set_item("merges", merges)?;
-    Ok(result)
-}
-
-/// What all trainers that merge pairs say, but for the merges.
-pub fn describe(py: Python<'_>, training: BpeTraining) -> PyResult<Bound<'_, PyDict>> {
-    let result = PyDict::new(py);
     let required: Vec<usize> = training
         .merges
         .iter()
         .enumerate()
         .filter_map(|(step, merge)| merge.required.then_some(step))
         .collect();
+    result.set_item("kept", training.kept())?;
+    let removals = training.removals.into_iter().map(|r| (r.step, r.token, r.parts));
+    result.set_item("removals", removals.collect::<Vec<_>>())?;
     result.set_item("tokens", training.tokens)?;
     result.set_item("required_merges", required)?;
     result.set_item("special_tokens", training.special_tokens)?;

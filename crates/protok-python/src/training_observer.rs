@@ -2,21 +2,32 @@
 
 use std::ops::ControlFlow;
 
+use protok_core::train::MergeEvent;
 use pyo3::prelude::*;
 
 /// An observer, and what it raised.
 pub struct Observer {
     call: Option<Py<PyAny>>,
+    every: usize,
     raised: Option<PyErr>,
 }
 
 impl Observer {
-    pub fn new(call: Option<Py<PyAny>>) -> Self {
-        Self { call, raised: None }
+    /// An observer that is called at the first of each `every` steps.
+    pub fn new(call: Option<Py<PyAny>>, every: usize) -> Self {
+        Self { call, every: every.max(1), raised: None }
     }
 
-    /// Looks for signals, then calls with a step and a size.
-    pub fn call(&mut self, step: usize, size: usize) -> ControlFlow<()> {
+    /// Tells of a merge, if it is one that the observer is called at.
+    pub fn merged(&mut self, event: &MergeEvent<'_>) -> ControlFlow<()> {
+        self.step(event.step, event.vocab_size)
+    }
+
+    /// Looks for signals, then calls with a step and a size, if the step is one to call at.
+    pub fn step(&mut self, step: usize, size: usize) -> ControlFlow<()> {
+        if !step.is_multiple_of(self.every) {
+            return ControlFlow::Continue(());
+        }
         let called = Python::attach(|py| {
             py.check_signals()?;
             match &self.call {

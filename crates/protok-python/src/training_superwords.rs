@@ -1,12 +1,11 @@
 //! The second stage of a training whose tokens may be several words, for `protok.train`.
 
-use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
 use protok_core::formats::{self, Files};
 use protok_core::parallel::thread_count;
-use protok_core::train::superwords::{self, SpanRule};
-use protok_core::train::{BpeMerge, BpeOptions, BpeTraining, StopReason, Symbols};
+use protok_core::train::superwords::{self, FirstStage, SpanRule};
+use protok_core::train::{BpeOptions, Symbols};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -38,25 +37,6 @@ impl SpanCounter {
         let mut files = Files::default();
         files.insert("tokenizer.json", tokenizer_json);
         let artifact = formats::read(&files, &formats::Options::default()).or_raise()?;
-        let merge = |(left, right, token)| BpeMerge {
-            left,
-            right,
-            token,
-            count: 0,
-            parts: None,
-            required: false,
-            tied: 0,
-            ties: Vec::new(),
-            tokens_after: 0,
-        };
-        let first = BpeTraining {
-            base_size: tokens.len(),
-            tokens,
-            merges: merges.into_iter().map(merge).collect(),
-            special_tokens,
-            initial_tokens: 0,
-            stop: StopReason::VocabSize,
-        };
         let symbols =
             choose(symbols, &[("bytes", Symbols::Bytes), ("characters", Symbols::Characters)])?;
         let rule = choose(rule, &[("letters", SpanRule::Letters), ("any", SpanRule::Any)])?;
@@ -64,8 +44,7 @@ impl SpanCounter {
         let inner = superwords::SpanCounter::new(
             spec.normalizer.as_ref(),
             spec.pre_tokenizer.as_ref(),
-            &first,
-            symbols,
+            FirstStage { tokens, rules: merges, special_tokens, symbols },
             rule,
         )
         .or_raise()?;
@@ -121,25 +100,11 @@ pub fn train_superwords<'py>(
         listed_ties,
         ..BpeOptions::default()
     };
-    let mut observer = Observer::new(observer);
+    let mut observer = Observer::new(observer, every);
     let training = py.detach(|| {
         let spans = spans.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        superwords::train(&spans, &options, &mut |event| {
-            if event.step % every.max(1) == 0 {
-                observer.call(event.step, event.vocab_size)
-            } else {
-                ControlFlow::Continue(())
-            }
-        })
+        superwords::train(&spans, &options, &mut |event| observer.merged(event))
     });
     observer.finish()?;
-    let training = training.or_raise()?;
-    let merges: Vec<_> = training
-        .merges
-        .iter()
-        .map(|m| (m.left, m.right, m.token, m.count, m.tied, m.ties.clone(), m.tokens_after))
-        .collect();
-    let result = describe(py, training)?;
-    result.set_item("merges", merges)?;
-    Ok(result)
+    describe(py, training.or_raise()?)
 }

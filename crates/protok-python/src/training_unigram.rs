@@ -54,13 +54,13 @@ pub fn train_unigram<'py>(
         },
     };
     let threads = thread_count(threads);
-    let mut observer = Observer::new(observer);
+    let mut observer = Observer::new(observer, 1);
     let training = py.detach(|| {
-        let counter = counter.lock();
+        let counter = counter.finished()?;
         let mut number = 0;
         train(counter.counts(), &options, threads, &mut |round| {
             number += 1;
-            observer.call(number - 1, round.left)
+            observer.step(number - 1, round.left)
         })
     });
     observer.finish()?;
@@ -99,7 +99,8 @@ pub fn unigram_likelihood<'py>(
     threads: Option<usize>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let threads = thread_count(threads);
-    let found = py.detach(|| likelihood(&pieces, counter.lock().counts(), threads)).or_raise()?;
+    let found =
+        py.detach(|| likelihood(&pieces, counter.finished()?.counts(), threads)).or_raise()?;
     let characters = found.characters as f64;
     let result = PyDict::new(py);
     result.set_item("marginal", found.marginal / characters)?;

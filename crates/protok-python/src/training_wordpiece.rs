@@ -1,7 +1,5 @@
 //! The WordPiece trainer, for `protok.train`.
 
-use std::ops::ControlFlow;
-
 use protok_core::train::wordpiece::{Scoring, train};
 use protok_core::train::{BpeOptions, Symbols};
 use pyo3::prelude::*;
@@ -51,16 +49,10 @@ pub fn train_wordpiece<'py>(
     };
     let scoring =
         choose(scoring, &[("counts", Scoring::Counts), ("likelihood", Scoring::Likelihood)])?;
-    let mut observer = Observer::new(observer);
+    let mut observer = Observer::new(observer, every);
     let training = py.detach(|| {
-        let counter = counter.lock();
-        train(counter.counts(), &options, scoring, &mut |event| {
-            if event.step % every.max(1) == 0 {
-                observer.call(event.step, event.vocab_size)
-            } else {
-                ControlFlow::Continue(())
-            }
-        })
+        let counter = counter.finished()?;
+        train(counter.counts(), &options, scoring, &mut |event| observer.merged(event))
     });
     observer.finish()?;
     let training = training.or_raise()?;

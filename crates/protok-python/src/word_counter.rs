@@ -6,14 +6,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use protok_core::formats::{self, Files};
 use protok_core::parallel::thread_count;
 use protok_core::train::corpus::{self, CountOptions};
-use protok_core::train::documents::{Draw, Fate, Split, documents};
-use protok_core::train::usage;
+use protok_core::train::documents::{Draw, Fate, documents};
+use protok_core::train::{Totals, usage};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
 use crate::arguments::Text;
-use crate::errors::{OrRaise, to_python};
+use crate::block::split_of;
+use crate::errors::OrRaise;
 use crate::tokenizer::Tokenizer;
 
 /// What was drawn for a text that is held out, and the text.
@@ -26,12 +27,11 @@ pub struct WordCounter {
 }
 
 impl WordCounter {
-    /// The counter with all words brought together, for a trainer. `finish` says what went wrong
-    /// if that fails; here nothing is left then, which every trainer refuses.
-    pub(crate) fn lock(&self) -> MutexGuard<'_, corpus::WordCounter> {
+    /// The counter with all words brought together.
+    pub(crate) fn finished(&self) -> protok_core::Result<MutexGuard<'_, corpus::WordCounter>> {
         let mut counter = self.unfinished();
-        let _ = counter.finish();
-        counter
+        counter.finish()?;
+        Ok(counter)
     }
 
     fn unfinished(&self) -> MutexGuard<'_, corpus::WordCounter> {
@@ -147,22 +147,16 @@ impl WordCounter {
         py.detach(|| self.unfinished().finish()).or_raise()
     }
 
-    /// Writes the counts to a file, with a line about them.
+    /// Writes the counts to a file, with a line about them, and returns their totals.
     #[allow(clippy::needless_pass_by_value)]
-    fn write(&self, py: Python<'_>, path: PathBuf, about: &str) -> PyResult<()> {
-        py.detach(|| self.unfinished().write(&path, about)).or_raise()
+    fn write(&self, py: Python<'_>, path: PathBuf, about: &str) -> PyResult<(u64, u64, String)> {
+        py.detach(|| self.unfinished().write(&path, about)).map(spelled).or_raise()
     }
 
-    /// SHA-256 of words and counts, in hexadecimal digits.
-    fn digest(&self, py: Python<'_>) -> String {
-        let digest = py.detach(|| self.lock().counts().digest());
-        digest.iter().map(|byte| format!("{byte:02x}")).collect()
-    }
-
-    /// The number of words with repetitions.
-    #[getter]
-    fn total(&self) -> u64 {
-        self.lock().counts().total()
+    /// The number of words with repetitions and of distinct words, and SHA-256 of words and
+    /// counts in hexadecimal digits.
+    fn totals(&self, py: Python<'_>) -> PyResult<(u64, u64, String)> {
+        py.detach(|| Ok(spelled(self.finished()?.counts().totals()))).or_raise()
     }
 
     /// How often a tokenizer of these components uses each id on the words; then the tokens and
@@ -177,37 +171,25 @@ impl WordCounter {
         let pipeline = tokenizer.pipeline();
         let (model, vocab, size) = (pipeline.model(), pipeline.vocab(), pipeline.size());
         let threads = thread_count(threads);
-        let used =
-            py.detach(|| usage(model, vocab, size, self.lock().counts(), threads)).or_raise()?;
+        let used = py
+            .detach(|| usage(model, vocab, size, self.finished()?.counts(), threads))
+            .or_raise()?;
         Ok((used.counts, used.tokens, used.bytes, used.refused))
     }
 
-    fn __len__(&self) -> usize {
-        self.lock().counts().len()
+    fn __len__(&self) -> PyResult<usize> {
+        Ok(self.finished().or_raise()?.counts().len())
     }
 
     /// The words with their counts: in the order in which they were met, or sorted.
-    fn items(&self, py: Python<'_>) -> Vec<(Py<PyBytes>, u64)> {
-        let counter = self.lock();
+    fn items(&self, py: Python<'_>) -> PyResult<Vec<(Py<PyBytes>, u64)>> {
+        let counter = self.finished().or_raise()?;
         let words = counter.counts().iter();
-        words.map(|(word, count)| (PyBytes::new(py, word).unbind(), count)).collect()
+        Ok(words.map(|(word, count)| (PyBytes::new(py, word).unbind(), count)).collect())
     }
 }
 
-/// Where documents end, as Python says it.
-pub fn split_of<'a>(name: &str, separator: Option<&'a str>) -> PyResult<Split<'a>> {
-    Ok(match (name, separator) {
-        ("line", None) => Split::Line,
-        ("paragraph", None) => Split::Paragraph,
-        ("whole", None) => Split::Whole,
-        ("separator", Some(separator)) => Split::Separator(separator),
-        _ => {
-            return Err(to_python(
-                protok_core::Error::input(format!("{name:?} does not say where documents end."))
-                    .at("split")
-                    .hint("Give line, paragraph, whole, or separator with its text.")
-                    .value(name),
-            ));
-        }
-    })
+fn spelled(totals: Totals) -> (u64, u64, String) {
+    let digest = totals.sha256.iter().map(|byte| format!("{byte:02x}")).collect();
+    (totals.words, totals.distinct, digest)
 }

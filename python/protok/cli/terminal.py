@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 import typer
 from rich.console import Console
 
-from protok.errors import ArtifactWarning, InputError, ProtokError
+from protok.errors import ArtifactWarning, ProtokError, unreadable
 
 if TYPE_CHECKING:
     from protok.tokenizer import Tokenizer
@@ -70,12 +70,7 @@ def read_path(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise InputError(
-            location=str(path),
-            what=f"The file cannot be read: {error.strerror or error}.",
-            hint="Check the path.",
-            value=str(path),
-        ) from error
+        raise unreadable(path, error) from error
 
 
 def print_json(value: Any) -> None:

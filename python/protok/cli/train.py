@@ -117,7 +117,7 @@ def read_arguments(arguments: list[Path], preset: str | None) -> tuple[Recipe, P
 
 def sources(recipe: Recipe, base: Path, files: list[Path]) -> list[Source] | None:
     """Give the corpus: the files of the command line, or those of the recipe."""
-    from protok.corpus import Source, expand  # noqa: PLC0415  (loads no engine, but json)
+    from protok.corpus import Source, expand  # noqa: PLC0415  (loads the engine)
 
     if recipe.model == "byte" or recipe.tokens:
         return None

@@ -8,7 +8,7 @@ from protok.training.learners import Merge
 from protok.training.presets import PRESETS, preset
 from protok.training.recipe import Recipe, TieRule
 from protok.training.recipe_file import from_toml, to_toml
-from protok.training.run import Training, count_words, learn, run, train
+from protok.training.run import Training, count_words, run, train
 
 __all__ = [
     "PRESETS",
@@ -18,7 +18,6 @@ __all__ = [
     "Training",
     "count_words",
     "from_toml",
-    "learn",
     "preset",
     "run",
     "to_toml",

@@ -11,7 +11,28 @@ from protok.errors import InputError
 if TYPE_CHECKING:
     from protok.training.recipe import Recipe
 
-__all__ = ["tokenizer_json"]
+__all__ = ["document", "tokenizer_json"]
+
+
+def document(model: Mapping[str, Any] | None = None, **parts: Any) -> dict[str, Any]:
+    """Put a ``tokenizer.json`` together of a model and what it has besides.
+
+    Examples
+    --------
+    >>> from protok.training.artifact import document
+    >>> document(normalizer={"type": "NFC"})["model"]["type"]
+    'BPE'
+    """
+    stages = dict.fromkeys(("normalizer", "pre_tokenizer", "post_processor", "decoder"))
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [],
+        **stages,
+        **parts,
+        "model": model or {"type": "BPE", "vocab": {}, "merges": []},
+    }
 
 
 def tokenizer_json(recipe: Recipe, model: Mapping[str, Any]) -> bytes:
@@ -39,18 +60,15 @@ def tokenizer_json(recipe: Recipe, model: Mapping[str, Any]) -> bytes:
         }
         for id, token in sorted((ids[token], token) for token in special)
     ]
-    document = {
-        "version": "1.0",
-        "truncation": None,
-        "padding": None,
-        "added_tokens": added,
-        "normalizer": recipe.normalizer,
-        "pre_tokenizer": recipe.pre_tokenizer,
-        "post_processor": _with_ids(recipe.post_processor, ids),
-        "decoder": recipe.decoder,
-        "model": model,
-    }
-    return json.dumps(document, ensure_ascii=False, indent=2).encode()
+    whole = document(
+        model,
+        added_tokens=added,
+        normalizer=recipe.normalizer,
+        pre_tokenizer=recipe.pre_tokenizer,
+        post_processor=_with_ids(recipe.post_processor, ids),
+        decoder=recipe.decoder,
+    )
+    return json.dumps(whole, ensure_ascii=False, indent=2).encode()
 
 
 def _with_ids(processor: Any, ids: Mapping[str, int]) -> Any:

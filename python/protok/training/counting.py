@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from os import PathLike
@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from protok import _core
-from protok.corpus import Block, Facts, Source, expand, read, split
+from protok.corpus import Block, Facts, Source, expand, read
 from protok.errors import InputError
+from protok.training.artifact import document
 
 if TYPE_CHECKING:
     from protok.training.recipe import Recipe
@@ -43,12 +44,15 @@ class Counted:
         How much of the text was held out.
     held_out
         Documents of that to measure on, with what was drawn for each.
+    totals
+        What was counted in all, once it was written: words, distinct words, their hash.
     """
 
     counter: _core.WordCounter
     sources: list[dict[str, Any]] = field(default_factory=list)
     held_out_share: float = 0.0
     held_out: list[tuple[int, str]] = field(default_factory=list)
+    totals: tuple[int, int, str] | None = None
 
     @property
     def text_bytes(self) -> int | None:
@@ -77,10 +81,10 @@ class Counted:
                 del self.held_out[index:]
                 return
 
-    def about(self, recipe: Recipe) -> str:
-        """Say in one line what a file of these counts must tell."""
+    def write(self, recipe: Recipe, path: Path) -> None:
+        """Write a file of these counts, which is complete or absent."""
         self.trim()
-        return json.dumps(
+        about = json.dumps(
             {
                 "protok": _core.__version__,
                 "front": _front(recipe),
@@ -89,16 +93,23 @@ class Counted:
             },
             ensure_ascii=True,
         )
+        temporary = path.with_name(f".{path.name}.tmp")
+        try:
+            self.totals = self.counter.write(temporary, about)
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
 
     def provenance(self, recipe: Recipe) -> dict[str, Any]:
         """Say what the corpus was."""
         sources = _sorted(recipe, self.sources)
+        words, distinct, digest = self.totals or self.counter.totals()
         return {
             "sources": sources,
             "documents": sum(source.get("documents", 0) for source in sources),
-            "words": self.counter.total,
-            "distinct_words": len(self.counter),
-            "words_sha256": self.counter.digest(),
+            "words": words,
+            "distinct_words": distinct,
+            "words_sha256": digest,
         }
 
 
@@ -131,18 +142,8 @@ def front_json(recipe: Recipe) -> bytes:
     if recipe.training_cut is not None:
         both = [part for part in (recipe.training_cut, pre_tokenizer) if part is not None]
         pre_tokenizer = {"type": "Sequence", "pretokenizers": both}
-    document: dict[str, Any] = {
-        "version": "1.0",
-        "truncation": None,
-        "padding": None,
-        "added_tokens": [],
-        "normalizer": recipe.normalizer,
-        "pre_tokenizer": pre_tokenizer,
-        "post_processor": None,
-        "decoder": None,
-        "model": {"type": "BPE", "vocab": {}, "merges": []},
-    }
-    return json.dumps(document, ensure_ascii=False).encode()
+    whole = document(normalizer=recipe.normalizer, pre_tokenizer=pre_tokenizer)
+    return json.dumps(whole, ensure_ascii=False).encode()
 
 
 def texts_again(recipe: Recipe, corpus: Corpus | None, base: Path) -> Iterator[list[str]]:
@@ -156,23 +157,28 @@ def texts_again(recipe: Recipe, corpus: Corpus | None, base: Path) -> Iterator[l
     corpus = recipe.sources if corpus is None else corpus
     if not isinstance(corpus, tuple | list):
         raise _once("the corpus", "Pass files, or a list of texts.")
+    waiting: list[str] = []
     for item in (_source(item, base) for item in corpus):
         if isinstance(item, str):
-            yield [item]
-            continue
-        source, paths = item
-        if source.weight != 1:
-            raise _once("a source with a weight", "Leave the weights out.")
-        for path in paths:
-            if _is_counts(path):
-                raise _once(str(path), "Superwords need the texts, not counts of words.")
-            for block in read(path, source):
-                texts = list(block.texts)
-                if block.data:
-                    texts = list(split(block.data.decode(), source))
-                if recipe.line_ends == "strip":
-                    texts = [text.rstrip("\r\n") for text in texts]
-                yield texts
+            waiting.append(item)
+        if waiting and (len(waiting) == _TEXTS_AT_A_TIME or not isinstance(item, str)):
+            yield waiting
+            waiting = []
+        if not isinstance(item, str):
+            yield from _files_again(recipe, *item)
+    if waiting:
+        yield waiting
+
+
+def _files_again(recipe: Recipe, source: Source, paths: Sequence[Path]) -> Iterator[list[str]]:
+    if source.weight != 1:
+        raise _once("a source with a weight", "Leave the weights out.")
+    strip = recipe.line_ends == "strip"
+    for path in paths:
+        if _is_counts(path):
+            raise _once(str(path), "Superwords need the texts, not counts of words.")
+        for block in read(path, source):
+            yield block.documents(source, strip=strip)
 
 
 def _once(what: str, hint: str) -> InputError:
@@ -220,7 +226,7 @@ def count(
     if isinstance(corpus, Mapping):
         for word, number in corpus.items():
             counted.counter.add(word, number)
-        counted.sources.append({"words": len(corpus), "sha256": counted.counter.digest()})
+        counted.sources.append({"words": len(corpus), "sha256": counted.counter.totals()[2]})
     elif isinstance(corpus, tuple | list):
         items = [_source(item, base) for item in corpus]
         feeder.total = sum(
@@ -229,7 +235,6 @@ def count(
         feeder.feed_all(items)
     else:
         feeder.feed_all(_source(item, base) for item in corpus)
-    counted.counter.finish()
     counted.trim()
     return counted
 
@@ -299,7 +304,7 @@ class _Feeder:
             return
         facts, documents, size = Facts(), 0, 0
         for block in read(path, source, facts):
-            size += len(block.data) + sum(len(text.encode()) for text in block.texts)
+            size += block.size()
             documents += self._block(source, block, documents, path)
             if self.watch is not None:
                 self.watch("count", self.done + facts.bytes, self.total)
@@ -331,8 +336,8 @@ class _Feeder:
                     **self._draw(source),
                 )
             else:
-                documents, held = len(block.texts), []
-                texts = [text.rstrip("\r\n") for text in block.texts] if strip else block.texts
+                texts = block.documents(source, strip=strip)
+                documents = len(texts)
                 held = counter.feed(texts, first=first, **self._draw(source))
         except InputError as error:
             if error.location is None:

@@ -12,7 +12,7 @@ from protok.errors import InputError
 if TYPE_CHECKING:
     from protok.training.recipe import Recipe
 
-__all__ = ["Learned", "Merge", "learn_model", "listed_model", "with_superwords"]
+__all__ = ["Learned", "Merge", "learn_model", "listed_model", "merge_log", "with_superwords"]
 
 Progress = Callable[[int, int], object]
 
@@ -23,14 +23,26 @@ _STOPS = {
 }
 
 
+_ANY_LENGTH = (1 << 31) - 1
+# The options of all trainers that merge pairs.
+_MERGING = (
+    "tie",
+    "min_frequency",
+    "limit_alphabet",
+    "continuing_subword_prefix",
+    "max_token_length",
+    "required",
+)
+
+
 @dataclass(frozen=True)
 class Merge:
     """One merge as it was learned.
 
     Parameters
     ----------
-    left, right
-        The two tokens that are joined.
+    left, right, token
+        The two tokens that are joined, and the one that they make.
     count
         How often the pair occurred at this step.
     tied
@@ -41,15 +53,19 @@ class Merge:
         The number of tokens in the corpus after this step.
     score
         For WordPiece by likelihood, what decided.
+    removed
+        The tokens that left the vocabulary at this step, and what they were taken apart into.
     """
 
     left: str
     right: str
+    token: str
     count: int
     tied: int | None
     ties: tuple[tuple[str, str], ...]
     tokens_after: int
     score: float | None = None
+    removed: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -147,20 +163,18 @@ def _bpe(
         counter,
         vocab_size=_room(recipe) - recipe.superwords,
         symbols=recipe.symbols,
-        tie=recipe.tie,
-        min_frequency=recipe.min_frequency,
         special_tokens=[*recipe.first_tokens, *recipe.byte_tokens],
         initial_alphabet=alphabet,
-        limit_alphabet=recipe.limit_alphabet,
         end_of_word_suffix=recipe.end_of_word_suffix,
-        continuing_subword_prefix=recipe.continuing_subword_prefix,
-        max_token_length=recipe.max_token_length,
         listed_ties=listed_ties,
         observer=progress,
-        **_options(recipe, "character_coverage", "required"),
+        **_options(recipe, *_MERGING, "character_coverage", "remove_intermediate"),
     )
-    _check_size(recipe, len(result["tokens"]) + recipe.superwords, result["stop"])
-    merges = _log(result)
+    _check_size(recipe, len(result["kept"]) + recipe.superwords, result["stop"])
+    merges = merge_log(result)
+    if recipe.remove_intermediate is not None:
+        kept = [result["tokens"][id] for id in result["kept"]]
+        return Learned(_longest_match(recipe, kept, _ANY_LENGTH), merges)
     model = {
         "type": "BPE",
         "dropout": None,
@@ -179,32 +193,30 @@ def _bpe(
 def _wordpiece(
     recipe: Recipe, counter: _core.WordCounter, progress: Progress | None, listed_ties: int
 ) -> Learned:
-    prefix = recipe.continuing_subword_prefix or "##"
     result = _core.train_wordpiece(
         counter,
         vocab_size=_room(recipe),
         scoring=recipe.scoring,
-        tie=recipe.tie,
-        min_frequency=recipe.min_frequency,
         special_tokens=list(recipe.first_tokens),
         initial_alphabet=recipe.initial_alphabet,
-        limit_alphabet=recipe.limit_alphabet,
-        continuing_subword_prefix=prefix,
-        max_token_length=recipe.max_token_length,
-        required=list(recipe.required),
         listed_ties=listed_ties,
         observer=progress,
+        **_options(recipe, *_MERGING),
     )
     _check_size(recipe, len(result["tokens"]), result["stop"])
-    model = {
+    return Learned(_longest_match(recipe, result["tokens"], 100), merge_log(result))
+
+
+def _longest_match(recipe: Recipe, tokens: Sequence[str], longest: int) -> dict[str, Any]:
+    """Write a WordPiece model; BPE without some of its tokens is one whose mark is empty."""
+    return {
         "type": "WordPiece",
         # Without an unknown token the name is of none, and text that needs one is refused.
         "unk_token": recipe.unk_token or "[UNK]",
-        "continuing_subword_prefix": prefix,
-        "max_input_chars_per_word": 100,
-        "vocab": _numbered(recipe, result["tokens"]),
+        "continuing_subword_prefix": recipe.continuing_subword_prefix or "",
+        "max_input_chars_per_word": longest,
+        "vocab": _numbered(recipe, tokens),
     }
-    return Learned(model, _log(result))
 
 
 def _unigram(
@@ -259,11 +271,7 @@ def with_superwords(
 ) -> Learned:
     """Go on with tokens that join whole words; ``texts`` is the corpus once more."""
     vocab = dict(learned.model["vocab"])
-    prefix = recipe.continuing_subword_prefix or ""
-    rules = [
-        (vocab[m.left], vocab[m.right], vocab[m.left + m.right.removeprefix(prefix)])
-        for m in learned.merges
-    ]
+    rules = [(vocab[m.left], vocab[m.right], vocab[m.token]) for m in learned.merges]
     spans = _core.SpanCounter(
         front,
         list(vocab),
@@ -284,7 +292,7 @@ def with_superwords(
         observer=progress,
     )
     _check_size(recipe, len(result["tokens"]), result["stop"])
-    merges = [*learned.merges, *_log(result)]
+    merges = [*learned.merges, *merge_log(result)]
     model = {
         **learned.model,
         "vocab": _numbered(recipe, result["tokens"]),
@@ -293,19 +301,28 @@ def with_superwords(
     return Learned(model, merges)
 
 
-def _log(result: Mapping[str, Any]) -> list[Merge]:
+def merge_log(result: Mapping[str, Any]) -> list[Merge]:
+    """Spell the merges that a trainer of the engine gave."""
     tokens = result["tokens"]
+    removed: dict[int, list[tuple[str, tuple[str, ...]]]] = {}
+    for step, token, parts in result["removals"]:
+        entry = (tokens[token], tuple(tokens[part] for part in parts))
+        removed.setdefault(step, []).append(entry)
     return [
         Merge(
             tokens[left],
             tokens[right],
+            tokens[token],
             count,
             tied,
             tuple((tokens[a], tokens[b]) for a, b in ties),
             tokens_after,
-            *score,
+            score[0] if score else None,
+            tuple(removed.get(step, ())),
         )
-        for left, right, _token, count, tied, ties, tokens_after, *score in result["merges"]
+        for step, (left, right, token, count, tied, ties, tokens_after, *score) in enumerate(
+            result["merges"]
+        )
     ]
 
 

@@ -45,6 +45,7 @@ _READ_BY: Mapping[str, set[str]] = {
     "end_of_word_suffix": {"bpe"},
     "ignore_merges": {"bpe"},
     "superwords": {"bpe"},
+    "remove_intermediate": {"bpe"},
     "superword_rule": {"bpe"},
     "max_superword": {"bpe"},
     "fuse_unk": {"bpe"},
@@ -166,6 +167,10 @@ class Recipe:
         The share of the corpus' characters that the alphabet must cover; rare ones are left out.
     max_token_length
         Merged tokens have fewer symbols than this.
+    remove_intermediate
+        For BPE: a token is taken out of the vocabulary again when a merge uses at least this share
+        of its occurrences, from 0.5 to 1 (as in PickyBPE). Merges cannot spell such a vocabulary,
+        so the tokenizer is a WordPiece model without a mark: the longest token from the left.
     seed_size, shrinking_factor, em_iterations, max_piece_length
         For Unigram: how many pieces training starts from, the share that a round keeps, the
         rounds of estimation before each pruning, and the longest piece in characters.
@@ -220,6 +225,7 @@ class Recipe:
     superwords: int = 0
     superword_rule: Literal["letters", "any"] = "letters"
     max_superword: int | None = None
+    remove_intermediate: float | None = None
     seed_size: int = 1_000_000
     shrinking_factor: float = 0.75
     em_iterations: int = 2
@@ -357,7 +363,7 @@ def _check_numbers(recipe: Recipe) -> None:
         wrong = ("seed", recipe.seed, "Give a number of 64 bits.")
     elif recipe.min_frequency < 0:
         wrong = ("min_frequency", recipe.min_frequency, "Give 0 or more.")
-    wrong = wrong or _wrong_superwords(recipe)
+    wrong = wrong or _wrong_superwords(recipe) or _wrong_removal(recipe)
     if wrong is not None:
         name, value, hint = wrong
         raise InputError(
@@ -373,4 +379,29 @@ def _wrong_superwords(recipe: Recipe) -> tuple[str, Any, str] | None:
         return "superwords", f"{recipe.superwords} without a training_cut", hint
     if recipe.superwords and recipe.held_out:
         return "held_out", f"{recipe.held_out} with superwords", "Give another file to measure."
+    return None
+
+
+# What the longest match from the left cannot do, or what needs every merge.
+_NOT_WITH_REMOVAL = (
+    "superwords",
+    "required",
+    "byte_fallback",
+    "ignore_merges",
+    "fuse_unk",
+    "end_of_word_suffix",
+    "continuing_subword_prefix",
+)
+
+
+def _wrong_removal(recipe: Recipe) -> tuple[str, Any, str] | None:
+    share = recipe.remove_intermediate
+    if share is None:
+        return None
+    if not 0.5 <= share <= 1:
+        return "remove_intermediate", share, "Give a share from 0.5 to 1, such as 0.9."
+    for name in _NOT_WITH_REMOVAL:
+        if getattr(recipe, name):
+            hint = "Leave one of them out: without all its tokens BPE's merges are not to be had."
+            return name, f"{getattr(recipe, name)!r} with remove_intermediate", hint
     return None

@@ -12,7 +12,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from protok.corpus import Source
-from protok.errors import InputError
+from protok.errors import InputError, unreadable
 from protok.training.presets import preset
 from protok.training.recipe import Recipe
 
@@ -82,12 +82,7 @@ def read_recipe(path: str | PathLike[str]) -> Recipe:
             position=error.start,
         ) from error
     except OSError as error:
-        raise InputError(
-            what=f"The recipe cannot be read: {error.strerror or error}.",
-            location=str(path),
-            hint="Check the path.",
-            value=str(path),
-        ) from error
+        raise unreadable(path, error) from error
     return from_toml(text, str(path))
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from protok import _core, saving
 from protok.errors import InputError
@@ -21,7 +21,7 @@ from protok.training.recipe import Recipe, checked
 from protok.training.recipe_file import plain, read_recipe, to_toml
 from protok.training.report import Report, report
 
-__all__ = ["Training", "count_words", "learn", "run", "train"]
+__all__ = ["Training", "count_words", "run", "train"]
 
 
 @dataclass(frozen=True)
@@ -164,36 +164,6 @@ def train(
     return run(recipe, corpus, threads=threads, watch=watch, memory_bytes=memory_bytes).tokenizer
 
 
-def learn(
-    recipe: Recipe | str | PathLike[str],
-    corpus: Corpus | None = None,
-    *,
-    threads: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
-    listed_ties: int = 0,
-) -> tuple[Tokenizer, list[Merge]]:
-    """Train as `train` does, and return the log of merges with the tokenizer.
-
-    Parameters
-    ----------
-    recipe, corpus, threads, progress
-        As for `train`.
-    listed_ties
-        The most tied pairs to list for each merge: for corpora that a person reads.
-
-    Examples
-    --------
-    >>> import protok
-    >>> from protok.training import learn
-    >>> tok, merges = learn(protok.Recipe(vocab_size=258), ["low lower lowest"])
-    >>> [(merge.left, merge.right, merge.count) for merge in merges]
-    [('l', 'o', 3), ('lo', 'w', 3)]
-    """
-    watch = None if progress is None else _steps(progress)
-    done = run(recipe, corpus, threads=threads, watch=watch, listed_ties=listed_ties)
-    return done.tokenizer, list(done.merges)
-
-
 def _steps(progress: Callable[[int, int], None]) -> Watch:
     def watch(phase: str, done: int, total: int) -> None:
         if phase == "learn":
@@ -222,7 +192,7 @@ def run(
         Called with what is going on (``"count"`` or ``"learn"``), and two numbers: the bytes
         read and those there are, or the step and the size of the vocabulary.
     listed_ties
-        As for `learn`.
+        The most tied pairs to list for each merge: for corpora that a person reads.
     spill_folder
         Where words go that memory has no room for; by default the system's folder for temporary
         files.
@@ -238,16 +208,9 @@ def run(
             )
         learned = listed_model(full, None)
         return Training(recipe, _tokenizer(full, learned), learned, None)
-    with _spilling(spill_folder, memory_bytes) as folder:
-        counted = count(
-            full,
-            corpus,
-            base=base,
-            threads=threads,
-            memory_bytes=memory_bytes,
-            folder=folder,
-            watch=watch,
-        )
+    limits = _Limits(threads, memory_bytes, spill_folder)
+    with _counted(full, corpus, base, limits, watch) as counted:
+        counted.counter.finish()
     learned = learn_model(
         full,
         counted.counter,
@@ -309,22 +272,9 @@ def count_words(
     """
     recipe, base = _loaded(recipe)
     full, target = checked(recipe), Path(path)
-    temporary = target.with_name(f".{target.name}.tmp")
-    with _spilling(target.parent, memory_bytes) as folder:
-        counted = count(
-            full,
-            corpus,
-            base=base,
-            threads=threads,
-            memory_bytes=memory_bytes,
-            folder=folder,
-            watch=watch,
-        )
-        try:
-            counted.counter.write(temporary, counted.about(full))
-            temporary.replace(target)
-        finally:
-            temporary.unlink(missing_ok=True)
+    limits = _Limits(threads, memory_bytes, target.parent)
+    with _counted(full, corpus, base, limits, watch) as counted:
+        counted.write(full, target)
     return counted.provenance(full)
 
 
@@ -335,16 +285,33 @@ def _loaded(recipe: Recipe | str | PathLike[str]) -> tuple[Recipe, Path]:
     return read_recipe(recipe), Path(recipe).parent
 
 
+class _Limits(NamedTuple):
+    """What counting may take, and the folder in which it puts what memory has no room for."""
+
+    threads: int | None
+    memory_bytes: int | None
+    parent: str | PathLike[str] | None
+
+
 @contextmanager
-def _spilling(
-    parent: str | PathLike[str] | None, memory_bytes: int | None
-) -> Iterator[Path | None]:
-    """Give a folder for what memory has no room for, which goes afterwards."""
-    if memory_bytes is None:
-        yield None
-        return
-    with tempfile.TemporaryDirectory(prefix=".protok-", dir=parent) as folder:
-        yield Path(folder)
+def _counted(
+    recipe: Recipe, corpus: Corpus | None, base: Path, limits: _Limits, watch: Watch | None
+) -> Iterator[Counted]:
+    """Count a corpus; what memory has no room for is in a folder that goes afterwards."""
+    with ExitStack() as stack:
+        folder = None
+        if limits.memory_bytes is not None:
+            made = tempfile.TemporaryDirectory(prefix=".protok-", dir=limits.parent)
+            folder = Path(stack.enter_context(made))
+        yield count(
+            recipe,
+            corpus,
+            base=base,
+            threads=limits.threads,
+            memory_bytes=limits.memory_bytes,
+            folder=folder,
+            watch=watch,
+        )
 
 
 def _tokenizer(recipe: Recipe, learned: Learned) -> Tokenizer:

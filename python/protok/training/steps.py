@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from protok import _core
 from protok.errors import VerificationError
+from protok.training.recipe import checked
 
 if TYPE_CHECKING:
     from protok.training.learners import Merge
@@ -74,11 +75,9 @@ def steps(training: Training, number: int) -> Iterator[Step]:
     >>> step.merge.left, step.merge.right, step.pairs[0]
     ('u', 'g', (('u', 'g'), 20))
     """
+    recipe = checked(training.recipe)
     counter = training.counted.counter.items() if training.counted else []
-    words = [(_symbols(training.recipe, data), count) for data, count in counter]
-    prefix = training.recipe.continuing_subword_prefix or ""
-    if training.recipe.model == "wordpiece":
-        prefix = prefix or "##"
+    words = [(_symbols(recipe, data), count) for data, count in counter]
     for merge in training.merges[:number]:
         pairs: Counter[Pair] = Counter()
         parts: Counter[str] = Counter()
@@ -89,14 +88,13 @@ def steps(training: Training, number: int) -> Iterator[Step]:
                 pairs[pair] += count
         tokens = sum(len(symbols) * count for symbols, count in words)
         chosen = (merge.left, merge.right)
-        if pairs[chosen] != merge.count and training.recipe.tie != "lowest-ids":
+        if pairs[chosen] != merge.count and recipe.tie != "lowest-ids":
             raise VerificationError(
                 what=f"The pair {chosen} occurs {pairs[chosen]} times, not {merge.count}.",
                 location="merges",
                 value=" ".join(chosen),
             )
-        whole = merge.left + merge.right.removeprefix(prefix)
-        words = [(_merged(symbols, chosen, whole), count) for symbols, count in words]
+        words = [(_merged(symbols, chosen, merge), count) for symbols, count in words]
         listed = tuple(sorted(pairs.items(), key=lambda item: -item[1]))
         yield Step(merge, listed, dict(parts), tokens, tuple(words))
 
@@ -107,20 +105,22 @@ def _symbols(recipe: Recipe, data: bytes) -> tuple[str, ...]:
         letters: Sequence[str] = [_core.BYTE_ALPHABET[byte] for byte in data]
     else:
         letters = data.decode()
-    prefix = recipe.continuing_subword_prefix or ("##" if recipe.model == "wordpiece" else "")
+    prefix = recipe.continuing_subword_prefix or ""
     symbols = [letter if i == 0 else prefix + letter for i, letter in enumerate(letters)]
     symbols[-1] += recipe.end_of_word_suffix or ""
     return tuple(symbols)
 
 
-def _merged(symbols: tuple[str, ...], pair: Pair, whole: str) -> tuple[str, ...]:
+def _merged(symbols: tuple[str, ...], pair: Pair, merge: Merge) -> tuple[str, ...]:
     merged: list[str] = []
     at = 0
     while at < len(symbols):
         if symbols[at : at + 2] == pair:
-            merged.append(whole)
+            merged.append(merge.token)
             at += 2
         else:
             merged.append(symbols[at])
             at += 1
+    for token, parts in merge.removed:
+        merged = [part for symbol in merged for part in (parts if symbol == token else (symbol,))]
     return tuple(merged)

@@ -19,7 +19,6 @@
 //! a fixed order where there they change from run to run; a `vocab_size` that the base
 //! vocabulary exceeds is an error. Under the other rules counts are exact at every step, and of
 //! a repeated rule the first stands.
-
 //!
 //! # Required tokens
 //!
@@ -80,18 +79,10 @@ pub(super) fn merge_all(
 ) -> Result<BpeTraining> {
     let mut steps = Steps::new(&prepared, options)?;
     let Prepared { mut tokens, symbols, ends, weights, .. } = prepared;
-    let mut trainer = Trainer {
-        pairs: PairIndex::new(symbols, &ends, weights),
-        queue: Queue::new(options.tie),
-        tie: options.tie,
-        exact: options.tie != TieRule::LowestIds || !options.required.is_empty(),
-        floor: 1,
-    };
+    let pairs = PairIndex::new(symbols, &ends, weights);
     drop(ends);
-    trainer.raise_floor(options.vocab_size.saturating_sub(tokens.len()));
-    for generation in trainer.pairs.generations() {
-        trainer.push(generation, &tokens);
-    }
+    let exact = options.tie != TieRule::LowestIds || !options.required.is_empty();
+    let mut trainer = Trainer::new(pairs, options, exact, &tokens);
     let stop = loop {
         let joins = trainer.pairs.joins();
         if tokens.len() >= options.vocab_size && joins == 0 {
@@ -115,15 +106,8 @@ pub(super) fn merge_all(
             },
         };
         let count = trainer.pairs.count(pair);
-        let (mut tied, mut ties) = (0, Vec::new());
-        if !required {
-            tied = trainer.pairs.waiting(count).saturating_sub(1);
-        }
-        if tied > 0 && options.listed_ties > 0 {
-            let waiting = trainer.pairs.waiting_pairs(count).into_iter();
-            let others = waiting.filter(|&(_, other)| other != pair);
-            ties.extend(others.take(options.listed_ties).map(|(_, p)| trainer.pairs.symbols(p)));
-        }
+        let (tied, ties) =
+            if required { (0, Vec::new()) } else { trainer.ties(pair, options.listed_ties) };
         let (left, right) = trainer.pairs.symbols(pair);
         let (token, is_new) = steps.spell(left, right, &mut tokens)?;
         let may_merge = |left, right| steps.may_merge(left, right);
@@ -148,8 +132,8 @@ pub(super) fn merge_all(
 }
 
 /// The queue over the index, in one of two ways of keeping counts.
-struct Trainer {
-    pairs: PairIndex,
+pub(super) struct Trainer {
+    pub(super) pairs: PairIndex,
     queue: Queue<Entry>,
     tie: TieRule,
     /// Whether a merge takes every site of a pair, so that its count is clear afterwards.
@@ -164,6 +148,35 @@ struct Trainer {
 const SPARE: usize = if cfg!(test) { 0 } else { 4 };
 
 impl Trainer {
+    /// Queues what is frequent enough to come up soon.
+    pub(super) fn new(
+        pairs: PairIndex,
+        options: &BpeOptions,
+        exact: bool,
+        tokens: &Tokens,
+    ) -> Self {
+        let queue = Queue::new(options.tie);
+        let mut trainer = Self { pairs, queue, tie: options.tie, exact, floor: 1 };
+        trainer.raise_floor(options.vocab_size.saturating_sub(tokens.len()));
+        for generation in trainer.pairs.generations() {
+            trainer.push(generation, tokens);
+        }
+        trainer
+    }
+
+    /// How many other pairs have the count of one, and as many of these as are to be listed.
+    pub(super) fn ties(&self, pair: u32, listed: usize) -> (u64, Vec<(u32, u32)>) {
+        let count = self.pairs.count(pair);
+        let tied = self.pairs.waiting(count).saturating_sub(1);
+        let mut ties = Vec::new();
+        if tied > 0 && listed > 0 {
+            let waiting = self.pairs.waiting_pairs(count).into_iter();
+            let others = waiting.filter(|&(_, other)| other != pair);
+            ties.extend(others.take(listed).map(|(_, pair)| self.pairs.symbols(pair)));
+        }
+        (tied, ties)
+    }
+
     /// Sets the floor so that a few times as many pairs are above it as there will be merges.
     fn raise_floor(&mut self, merges: usize) {
         let pairs = self.pairs.generations().map(|g| self.pairs.count(self.pairs.pair_of(g)));
@@ -211,7 +224,7 @@ impl Trainer {
     }
 
     /// Queues a generation at the count of its pair, or parks the pair below the floor.
-    fn push(&mut self, generation: u32, tokens: &Tokens) {
+    pub(super) fn push(&mut self, generation: u32, tokens: &Tokens) {
         let pair = self.pairs.pair_of(generation);
         let parked = self.pairs.parked(pair);
         self.pairs.park(pair, 0);
@@ -231,7 +244,7 @@ impl Trainer {
     }
 
     /// The best entry that is up to date.
-    fn next(&mut self, tokens: &Tokens) -> Option<Entry> {
+    pub(super) fn next(&mut self, tokens: &Tokens) -> Option<Entry> {
         loop {
             let Some(entry) = self.queue.pop(tokens) else {
                 if self.sink_floor(tokens) {
@@ -264,7 +277,7 @@ impl Trainer {
     }
 
     /// Merges, queues the pairs that came up, and returns how many tokens that saved.
-    fn merge(
+    pub(super) fn merge(
         &mut self,
         entry: Option<Entry>,
         pair: u32,

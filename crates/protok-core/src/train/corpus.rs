@@ -14,8 +14,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sha2::{Digest, Sha256};
 
-use super::WordCounts;
 use super::runs::{self, Reader, Run, Writer, damaged, failure};
+use super::tally::Tally;
+use super::{Totals, WordCounts};
 use crate::error::{Error, Result};
 use crate::normalize::{Ends, Normalizer};
 use crate::parallel::map_groups;
@@ -102,6 +103,21 @@ impl WordCounter {
     /// [`crate::ErrorKind::Limit`] where a pattern reaches its bound; [`crate::ErrorKind::Input`]
     /// where words cannot go to disk.
     pub fn feed(&mut self, texts: &[(&str, u64)], threads: usize) -> Result<()> {
+        // A byte of text that is all new words takes a few bytes of a table.
+        let most = self.options.limit.map_or(usize::MAX, |limit| limit / 16);
+        let (mut start, mut bytes) = (0, 0usize);
+        for (index, (text, _)) in texts.iter().enumerate() {
+            bytes = bytes.saturating_add(text.len());
+            if bytes >= most || index + 1 == texts.len() {
+                self.feed_some(&texts[start..=index], threads)?;
+                self.keep_to_limit()?;
+                (start, bytes) = (index + 1, 0);
+            }
+        }
+        Ok(())
+    }
+
+    fn feed_some(&mut self, texts: &[(&str, u64)], threads: usize) -> Result<()> {
         self.finished = false;
         if self.options.ordered {
             let groups = map_groups(
@@ -116,11 +132,10 @@ impl WordCounter {
                     Ok(counts)
                 },
             )?;
-            groups.iter().try_for_each(|group| self.tables[0].merge(group))?;
+            groups.iter().try_for_each(|group| self.tables[0].merge(group))
         } else {
-            self.feed_tables(texts, threads)?;
+            self.feed_tables(texts, threads)
         }
-        self.keep_to_limit()
     }
 
     /// Each thread takes groups of texts and counts in a table of its own.
@@ -349,20 +364,29 @@ impl WordCounter {
         &self.tables[0]
     }
 
-    /// Writes the counts to a file, with a text of one line about them. Nothing is brought
-    /// together in memory but where words keep their order.
+    /// Writes the counts to a file, with a text of one line about them, and says what they are in
+    /// all. What is on disk is not brought together in memory; where words keep their order, it
+    /// takes eight bytes for each.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Input`] for runs that cannot be read or a file that cannot be written,
     /// [`crate::ErrorKind::Limit`] for counts that do not fit in 64 bits.
-    pub fn write(&mut self, path: &Path, about: &str) -> Result<()> {
+    pub fn write(&mut self, path: &Path, about: &str) -> Result<Totals> {
         let ordered = self.options.ordered;
         let stored = !self.runs.is_empty() || !self.files.is_empty();
-        let stream = stored && !ordered;
-        if stream {
-            self.spill()?
+        if stored {
+            self.spill()?;
         } else {
-            self.finish()?
+            self.finish()?;
+        }
+        // Where words first occurred, to number them: what is known of it depends on the runs.
+        let mut firsts = Vec::new();
+        if stored && ordered {
+            self.merge_runs(true, |record, _| {
+                firsts.push(record.first);
+                Ok(())
+            })?;
+            firsts.sort_unstable();
         }
         let wrong = |error: &io::Error| failure(path, error);
         let file = File::create(path).map_err(|error| wrong(&error))?;
@@ -372,15 +396,18 @@ impl WordCounter {
         out.write_all(head.as_bytes()).map_err(|error| wrong(&error))?;
         let hash = Sha256::new_with_prefix(head);
         let mut writer = Writer::new(Hashed { inner: out, hash }, ordered);
+        let mut tally = Tally::default();
         let mut put = |word: &[u8], count: u64, first: u64, saturated: bool| {
             if saturated {
                 return Err(Error::limit("A word count does not fit in 64 bits."));
             }
+            tally.add(word, count);
             writer.put(word, count, first).map_err(|error| wrong(&error))
         };
-        if stream {
+        if stored {
             self.merge_runs(true, |record, saturated| {
-                put(&record.word, record.count, record.first, saturated)
+                let first = firsts.partition_point(|&first| first < record.first) as u64;
+                put(&record.word, record.count, first, saturated)
             })?;
         } else {
             let counts = self.counts();
@@ -394,7 +421,8 @@ impl WordCounter {
             inner.write_all(&hash.finalize())?;
             inner.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
         };
-        end().map_err(|error| wrong(&error))
+        end().map_err(|error| wrong(&error))?;
+        Ok(tally.totals())
     }
 }
 

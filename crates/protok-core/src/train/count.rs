@@ -5,10 +5,10 @@
 //! one arena; the hash index holds a number per word, so a distinct word costs its bytes plus
 //! about 25. Adding is O(length), [`WordCounts::canonical`] O(n log n).
 
+use super::tally::{Tally, Totals};
 use crate::{Error, Result};
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
-use sha2::{Digest, Sha256};
 use std::hash::BuildHasher;
 
 /// Distinct words with 64-bit counts, in the order in which each was first added.
@@ -211,17 +211,12 @@ impl WordCounts {
         Ok(sorted)
     }
 
-    /// SHA-256 of the words and counts in canonical order: for each word its length as 64 bits,
-    /// the lowest byte first, its bytes, and its count likewise.
+    /// How many words there are, and their hash, whatever the order of adding.
     #[must_use]
-    pub fn digest(&self) -> [u8; 32] {
-        let mut hash = Sha256::new();
-        for (word, count) in self.canonical() {
-            hash.update((word.len() as u64).to_le_bytes());
-            hash.update(word);
-            hash.update(count.to_le_bytes());
-        }
-        hash.finalize().into()
+    pub fn totals(&self) -> Totals {
+        let mut tally = Tally::default();
+        self.canonical().into_iter().for_each(|(word, count)| tally.add(word, count));
+        tally.totals()
     }
 }
 
@@ -277,13 +272,13 @@ mod tests {
         expected.sort_unstable();
         let sorted = words.clone().into_canonical().unwrap();
         assert_eq!(sorted.iter().map(|(word, _)| word).collect::<Vec<_>>(), expected);
-        assert_eq!(words.digest(), sorted.digest());
+        assert_eq!(words.totals(), sorted.totals());
         assert_eq!(sorted.count("abcdefgi"), 7);
         let mut more = sorted;
         more.add("ab", 1).unwrap();
         more.add("zz", 1).unwrap();
         assert_eq!((more.count("ab"), more.count("zz"), more.len()), (8, 1, 10));
-        assert_ne!(words.digest(), more.digest());
+        assert_ne!(words.totals(), more.totals());
     }
 
     #[test]

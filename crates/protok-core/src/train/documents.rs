@@ -21,6 +21,61 @@ pub enum Split<'a> {
     Whole,
 }
 
+/// Cuts a block where its documents end: `put` is told where each starts and ends, and where the
+/// next one starts, which is further on behind a separator. What is behind the last end comes
+/// last, also if it is empty.
+fn cut(block: &[u8], split: Split<'_>, mut put: impl FnMut(usize, usize, usize)) -> Result<()> {
+    let lines = || memchr::memchr_iter(b'\n', block).map(|at| at + 1);
+    let mut start = 0;
+    match split {
+        Split::Whole => {}
+        Split::Line => {
+            for end in lines() {
+                put(start, end, end);
+                start = end;
+            }
+        }
+        Split::Separator("") => {
+            return Err(Error::input("A separator has no text.")
+                .at("separator")
+                .hint("Give the text that stands between two documents."));
+        }
+        Split::Separator(separator) => {
+            for end in memchr::memmem::find_iter(block, separator) {
+                let next = end + separator.len();
+                put(start, end, next);
+                start = next;
+            }
+        }
+        Split::Paragraph => {
+            let (mut at, mut blank) = (0, false);
+            for end in lines().chain(std::iter::once(block.len())) {
+                let is_blank = matches!(&block[at..end], b"\n" | b"\r\n");
+                if blank && !is_blank && at < end {
+                    put(start, at, at);
+                    start = at;
+                }
+                (at, blank) = (end, is_blank);
+            }
+        }
+    }
+    put(start, block.len(), block.len());
+    Ok(())
+}
+
+/// The parts of a block of bytes, which need not be text: each document, and with `separators`
+/// the separator behind it. The last one may be empty.
+///
+/// # Errors
+/// [`ErrorKind::Input`](crate::ErrorKind::Input) for an empty separator.
+pub fn parts<'a>(block: &'a [u8], split: Split<'_>, separators: bool) -> Result<Vec<&'a [u8]>> {
+    let mut found = Vec::new();
+    cut(block, split, |start, end, next| {
+        found.push(&block[start..if separators { next } else { end }]);
+    })?;
+    Ok(found)
+}
+
 /// The documents of a block that begins and ends between two of them. Empty ones are left out.
 /// With `strip` the line ends behind a document do not belong to it.
 ///
@@ -30,35 +85,13 @@ pub enum Split<'a> {
 pub fn documents<'a>(block: &'a [u8], split: Split<'_>, strip: bool) -> Result<Vec<&'a str>> {
     let text = utf8::validate(block)?;
     let mut found = Vec::new();
-    let mut put = |document: &'a str| {
+    cut(block, split, |start, end, _| {
+        let document = &text[start..end];
         let document = if strip { document.trim_end_matches(['\n', '\r']) } else { document };
         if !document.is_empty() {
             found.push(document);
         }
-    };
-    match split {
-        Split::Whole => put(text),
-        Split::Line => text.split_inclusive('\n').for_each(put),
-        Split::Separator("") => {
-            return Err(Error::input("A separator has no text.")
-                .at("separator")
-                .hint("Give the text that stands between two documents."));
-        }
-        Split::Separator(separator) => text.split(separator).for_each(put),
-        Split::Paragraph => {
-            let (mut start, mut at, mut blank) = (0, 0, false);
-            for line in text.split_inclusive('\n') {
-                let is_blank = matches!(line, "\n" | "\r\n");
-                if blank && !is_blank {
-                    put(&text[start..at]);
-                    start = at;
-                }
-                blank = is_blank;
-                at += line.len();
-            }
-            put(&text[start..]);
-        }
-    }
+    })?;
     Ok(found)
 }
 
@@ -167,6 +200,19 @@ mod tests {
         assert!(cut("", Split::Line, false).is_empty());
         assert!(documents(b"a\xFF", Split::Whole, false).is_err());
         assert!(documents(b"a", Split::Separator(""), false).is_err());
+    }
+
+    #[test]
+    fn parts_are_the_whole_block_whatever_its_bytes() {
+        let block = b"a\xFF\n\r\n\nb|c\n\xC3";
+        let splits = [Split::Line, Split::Paragraph, Split::Separator("|"), Split::Whole];
+        for split in splits {
+            assert_eq!(parts(block, split, true).unwrap().concat(), block);
+        }
+        assert_eq!(parts(block, splits[1], true).unwrap(), [&block[..6], &block[6..]]);
+        assert_eq!(parts(block, splits[2], false).unwrap(), [&block[..7], &block[8..]]);
+        assert_eq!(parts(b"a\n", Split::Line, false).unwrap(), [&b"a\n"[..], b""]);
+        assert!(parts(b"a", Split::Separator(""), false).is_err());
     }
 
     #[test]

@@ -170,13 +170,28 @@ pub enum StopReason {
     Observer,
 }
 
+/// A token that was taken out of the vocabulary again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Removal {
+    /// The step whose merge left too little of it.
+    pub step: usize,
+    /// Its id.
+    pub token: u32,
+    /// What it was taken apart into where it still stood.
+    pub parts: Vec<u32>,
+    /// How often that was.
+    pub times: u64,
+}
+
 /// A trained vocabulary with its merge rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BpeTraining {
     /// The text of every token, in id order.
     pub tokens: Vec<String>,
-    /// The rules, best first. None occurs twice.
+    /// The rules, best first. None occurs twice, but where tokens are removed.
     pub merges: Vec<BpeMerge>,
+    /// The tokens that were removed again, by steps: see [`super::removal`].
+    pub removals: Vec<Removal>,
     /// How many of the first tokens are special.
     pub special_tokens: usize,
     /// How many tokens there were before the first merge.
@@ -189,6 +204,20 @@ pub struct BpeTraining {
 }
 
 impl BpeTraining {
+    /// The ids of the tokens that are there at the end.
+    #[must_use]
+    pub fn kept(&self) -> Vec<u32> {
+        let mut gone = vec![false; self.tokens.len()];
+        let mut removals = self.removals.iter().peekable();
+        for (step, merge) in self.merges.iter().enumerate() {
+            gone[merge.token as usize] = false;
+            while let Some(removal) = removals.next_if(|removal| removal.step == step) {
+                gone[removal.token as usize] = true;
+            }
+        }
+        (0..).zip(gone).filter_map(|(id, gone)| (!gone).then_some(id)).collect()
+    }
+
     /// The rules as texts, in the order of a merges file.
     pub fn merge_texts(&self) -> impl ExactSizeIterator<Item = (&str, &str)> + '_ {
         let text = |id: u32| self.tokens[id as usize].as_str();

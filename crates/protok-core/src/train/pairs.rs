@@ -13,6 +13,8 @@
 //! waiting for nodes to come from memory, so sites are looked at in batches before they are
 //! merged: the processor then waits for many at once.
 
+mod splitting;
+
 use super::histogram::Histogram;
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
@@ -396,7 +398,8 @@ impl PairIndex {
             new = self.beside(AFTER, symbol, token, may_merge);
             self.create(new, site, weight);
         }
-        self.nodes[other as usize].pair = NONE;
+        // No token starts here any more.
+        (self.nodes[other as usize].symbol, self.nodes[other as usize].pair) = (NONE, NONE);
         self.nodes[(site + length - 1) as usize].length = length;
         self.nodes[site as usize] = Node { symbol: token, length, word: first.word, pair: new };
         weight

@@ -12,13 +12,13 @@ use std::ops::ControlFlow;
 type Pair = (u32, u32);
 
 /// Words as lists of ids, with their counts.
-struct Corpus {
-    words: Vec<Vec<u32>>,
+pub(super) struct Corpus {
+    pub(super) words: Vec<Vec<u32>>,
     weights: Vec<i64>,
 }
 
 impl Corpus {
-    fn new(prepared: &Prepared) -> Self {
+    pub(super) fn new(prepared: &Prepared) -> Self {
         let mut start = 0;
         let words = prepared.ends.iter().map(|&end| {
             let word = prepared.symbols[start..end as usize].to_vec();
@@ -29,7 +29,7 @@ impl Corpus {
     }
 
     /// All pairs with their counts, in reading order.
-    fn pairs(&self) -> Vec<(Pair, i64)> {
+    pub(super) fn pairs(&self) -> Vec<(Pair, i64)> {
         let mut order = Vec::new();
         let mut counts = BTreeMap::new();
         for (word, weight) in self.words.iter().zip(&self.weights) {
@@ -44,7 +44,7 @@ impl Corpus {
     }
 
     /// Merges a pair in one word, left to right; returns the pairs lost (-1) and won (+1).
-    fn merge(&mut self, word: usize, pair: Pair, token: u32) -> Vec<(Pair, i64)> {
+    pub(super) fn merge(&mut self, word: usize, pair: Pair, token: u32) -> Vec<(Pair, i64)> {
         let word = &mut self.words[word];
         let mut changes = Vec::new();
         let mut i = 0;
@@ -65,7 +65,15 @@ impl Corpus {
         changes
     }
 
-    fn total(&self) -> i64 {
+    /// How often a token occurs.
+    pub(super) fn count(&self, token: u32) -> i64 {
+        let words = self.words.iter().zip(&self.weights);
+        words
+            .map(|(word, weight)| word.iter().filter(|&&t| t == token).count() as i64 * weight)
+            .sum()
+    }
+
+    pub(super) fn total(&self) -> i64 {
         self.words.iter().zip(&self.weights).map(|(word, weight)| word.len() as i64 * weight).sum()
     }
 }
@@ -131,7 +139,7 @@ pub(super) fn train(words: &WordCounts, options: &BpeOptions) -> Result<BpeTrain
 }
 
 /// The best of the pairs, which come in reading order.
-fn best(pairs: &[(Pair, i64)], rule: TieRule, tokens: &Tokens) -> Option<(Pair, i64)> {
+pub(super) fn best(pairs: &[(Pair, i64)], rule: TieRule, tokens: &Tokens) -> Option<(Pair, i64)> {
     let top = pairs.iter().map(|&(_, count)| count).max()?;
     let tied = pairs.iter().filter(|&&(_, count)| count == top);
     let by_text = |a: &&(Pair, i64), b: &&(Pair, i64)| compare_texts(tokens, a.0, b.0);

@@ -16,6 +16,8 @@ pub(super) struct Steps<'a> {
     base_size: usize,
     initial_tokens: u64,
     tokens_now: u64,
+    /// How many tokens were removed again.
+    pub(super) gone: usize,
     text: String,
 }
 
@@ -55,6 +57,7 @@ impl<'a> Steps<'a> {
             base_size,
             initial_tokens,
             tokens_now: initial_tokens,
+            gone: 0,
             text: String::new(),
         })
     }
@@ -97,7 +100,7 @@ impl<'a> Steps<'a> {
         tokens: &Tokens,
         observer: &mut dyn FnMut(&MergeEvent<'_>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        self.tokens_now = self.tokens_now.saturating_sub(saved.unsigned_abs());
+        self.tokens_now = self.tokens_now.saturating_add_signed(-saved);
         merge.tokens_after = self.tokens_now;
         let flow = observer(&MergeEvent {
             step: self.merges.len(),
@@ -105,13 +108,25 @@ impl<'a> Steps<'a> {
             right: tokens.get(merge.right),
             token: tokens.get(merge.token),
             is_new,
-            vocab_size: tokens.len(),
+            vocab_size: tokens.len() - self.gone,
             merge: &merge,
         });
         self.merges.push(merge);
         flow
     }
 
+    /// How many steps were recorded.
+    #[cfg(test)]
+    pub(super) fn steps(&self) -> usize {
+        self.merges.len()
+    }
+
+    /// How many first symbols a token has, if it has been built.
+    pub(super) fn length(&self, token: u32) -> u32 {
+        self.lengths[token as usize] as u32
+    }
+
+    /// The training with its rules, of which none stands twice.
     pub(super) fn finish(mut self, tokens: &Tokens, stop: StopReason) -> BpeTraining {
         let mut seen = FxHashSet::default();
         let keep_last = self.options.tie == TieRule::LowestIds;
@@ -122,9 +137,15 @@ impl<'a> Steps<'a> {
         if keep_last {
             self.merges.reverse();
         }
+        self.finish_log(tokens, stop)
+    }
+
+    /// The training with everything that was done, in its order.
+    pub(super) fn finish_log(self, tokens: &Tokens, stop: StopReason) -> BpeTraining {
         BpeTraining {
             tokens: tokens.to_vec(),
             merges: self.merges,
+            removals: Vec::new(),
             special_tokens: self.specials,
             base_size: self.base_size,
             initial_tokens: self.initial_tokens,

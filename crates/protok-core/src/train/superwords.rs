@@ -35,6 +35,33 @@ pub enum SpanRule {
     Any,
 }
 
+/// What a first stage learned, as far as the second needs it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FirstStage {
+    /// The text of every token, in id order.
+    pub tokens: Vec<String>,
+    /// The rules, best first: left, right and the token they make.
+    pub rules: Vec<(u32, u32, u32)>,
+    /// How many of the first tokens are special.
+    pub special_tokens: usize,
+    /// What the first symbols are.
+    pub symbols: Symbols,
+}
+
+impl FirstStage {
+    /// That of a training.
+    #[must_use]
+    pub fn of(training: &BpeTraining, symbols: Symbols) -> Self {
+        let rules = training.merges.iter().map(|merge| (merge.left, merge.right, merge.token));
+        Self {
+            tokens: training.tokens.clone(),
+            rules: rules.collect(),
+            special_tokens: training.special_tokens,
+            symbols,
+        }
+    }
+}
+
 /// Counts the spans of texts: runs of two words or more that are one token each.
 ///
 /// Each text ends a span, and so does a word that is in parts or that the rule leaves out.
@@ -58,15 +85,14 @@ impl SpanCounter {
     pub fn new(
         normalizer: Option<&spec::Normalizer>,
         pre_tokenizer: Option<&spec::PreTokenizer>,
-        first: &BpeTraining,
-        symbols: Symbols,
+        first: FirstStage,
         rule: SpanRule,
     ) -> Result<Self> {
         Ok(Self {
             normalizer: Normalizer::compile(normalizer, Semantics::HuggingFace)?,
             pre_tokenizer: PreTokenizer::compile(pre_tokenizer, Semantics::HuggingFace)?,
-            whole: whole_words(first, symbols, rule),
-            tokens: first.tokens.clone(),
+            whole: whole_words(&first, rule),
+            tokens: first.tokens,
             specials: first.special_tokens,
             counts: WordCounts::new(),
         })
@@ -175,17 +201,14 @@ pub fn train(
 }
 
 /// The words that the rules of a first stage make one token, as they are cut from a text.
-fn whole_words(first: &BpeTraining, symbols: Symbols, rule: SpanRule) -> FxHashMap<Vec<u8>, u32> {
-    let ranks: FxHashMap<(u32, u32), (usize, u32)> = first
-        .merges
-        .iter()
-        .enumerate()
-        .map(|(rank, merge)| ((merge.left, merge.right), (rank, merge.token)))
-        .collect();
+fn whole_words(first: &FirstStage, rule: SpanRule) -> FxHashMap<Vec<u8>, u32> {
+    let rules = first.rules.iter().enumerate();
+    let ranks: FxHashMap<(u32, u32), (usize, u32)> =
+        rules.map(|(rank, &(left, right, token))| ((left, right), (rank, token))).collect();
     let ids: FxHashMap<&str, u32> = first.tokens.iter().map(String::as_str).zip(0..).collect();
     let mut whole = FxHashMap::default();
     for (token, id) in first.tokens.iter().zip(0..).skip(first.special_tokens) {
-        let bytes: Option<Vec<u8>> = match symbols {
+        let bytes: Option<Vec<u8>> = match first.symbols {
             Symbols::Bytes => token.chars().map(char_to_byte).collect(),
             Symbols::Characters => Some(token.as_bytes().to_vec()),
         };
