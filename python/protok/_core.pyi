@@ -32,11 +32,13 @@ __all__ = [
     "count_up_to",
     "edit",
     "encode_trusted",
+    "snapshot_key",
     "train_bpe",
     "train_superwords",
     "train_unigram",
     "train_wordpiece",
     "unigram_likelihood",
+    "write_snapshot",
 ]
 
 # Left out, it means "raise" where one text is encoded, and "text" where texts are counted.
@@ -77,6 +79,7 @@ class Tokenizer:
         control_tokens: Sequence[str] | None = None,
         as_loaded_by: Literal["transformers"] | None = None,
         cache_bytes: int = ...,
+        snapshot: tuple[bytes, bytes] | None = None,
     ) -> Self: ...
     @overload
     def encode(
@@ -191,11 +194,7 @@ class Tokenizer:
         clean_up_spaces: bool = False,
     ) -> str: ...
     def decode_bytes(
-        self,
-        ids: Ids,
-        *,
-        skip_special_tokens: bool = False,
-        unknown: Unknown = "raise",
+        self, ids: Ids, *, skip_special_tokens: bool = False, unknown: Unknown = "raise"
     ) -> bytes: ...
     def decode_batch(
         self,
@@ -217,15 +216,13 @@ class Tokenizer:
         special: SpecialPolicy | None = None,
     ) -> str: ...
     def differing_paths(
-        self,
-        texts: Sequence[str],
-        *,
-        special: SpecialPolicy | None = None,
-        threads: int | None = None,
+        self, texts: Sequence[str], *, special: SpecialPolicy | None = None, threads: int | None = None
     ) -> list[int]: ...
     def inspect_json(self, *, threads: int | None = None) -> str: ...
     @property
     def fingerprint(self) -> str: ...
+    @property
+    def from_snapshot(self) -> bool: ...
     @property
     def vocab(self) -> Vocab: ...
     @property
@@ -557,11 +554,7 @@ class Stream:
 @final
 class StopMatcher:
     def __new__(
-        cls,
-        stop: str | Iterable[str],
-        *,
-        include_stop: bool = False,
-        start_after: str | None = None,
+        cls, stop: str | Iterable[str], *, include_stop: bool = False, start_after: str | None = None
     ) -> Self: ...
     def push(self, chunk: Text, /) -> Delta: ...
     def finish(self) -> Delta: ...
@@ -588,6 +581,16 @@ def count_up_to(
     add_special_tokens: bool = False,
     special: SpecialPolicy | None = None,
 ) -> int: ...
+def snapshot_key(
+    files: Mapping[str, bytes | str],
+    *,
+    encoding: str | None = None,
+    pattern: str | None = None,
+    special_tokens: Mapping[str, int] | None = None,
+    control_tokens: Sequence[str] | None = None,
+    as_loaded_by: Literal["transformers"] | None = None,
+) -> bytes: ...
+def write_snapshot(tokenizer: Tokenizer, key: bytes) -> bytes: ...
 def boundaries(text: Text, kind: str) -> list[int]: ...
 def edit(
     tokenizer: Tokenizer, encoding: Encoding, span: Span, new: Text, unit: str

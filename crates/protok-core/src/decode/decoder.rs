@@ -7,6 +7,7 @@ use crate::text::edits::check_growth;
 use crate::vocab::Vocab;
 
 use super::clean_up::clean_up;
+use super::fixed::Fixed;
 use super::llama_cpp;
 use super::sentencepiece::SentencePiece;
 use super::steps::{Step, add_steps, append_byte_level};
@@ -55,8 +56,8 @@ pub struct Decoder {
 
 #[derive(Debug)]
 pub(super) enum Kind {
-    /// Each id stands for fixed bytes: start and end in the arena by id; a hole has start > end.
-    Bytes { arena: Vec<u8>, spans: Vec<(u32, u32)> },
+    /// Each id stands for fixed bytes.
+    Bytes(Fixed),
     /// Steps over token strings.
     Steps(Vec<Step>),
     /// SentencePiece's rules, which ask what each id is for.
@@ -67,8 +68,6 @@ pub(super) enum Kind {
     Blanks,
 }
 
-const HOLE: (u32, u32) = (1, 0);
-
 /// So many steps may run one after the other.
 const MOST_STEPS: usize = 1024;
 
@@ -77,17 +76,12 @@ impl Decoder {
     ///
     /// # Errors
     /// [`ErrorKind::Artifact`] for a component without an engine, or a bad pattern.
-    pub fn compile(
-        spec: Option<&spec::Decoder>,
-        semantics: Semantics,
-        vocab: &Vocab,
-        added: &AddedTokens,
-    ) -> Result<Self> {
+    pub fn compile(spec: Option<&spec::Decoder>, semantics: Semantics) -> Result<Self> {
         let kind = match spec {
             None => Kind::Blanks,
-            Some(spec::Decoder::ByteLevel(_)) => fixed_bytes(vocab, added, append_byte_level),
+            Some(spec::Decoder::ByteLevel(_)) => Kind::Bytes(Fixed::new(append_byte_level)),
             Some(spec::Decoder::Bytes) => {
-                fixed_bytes(vocab, added, |token, out| out.extend_from_slice(token))
+                Kind::Bytes(Fixed::new(|token, out| out.extend_from_slice(token)))
             }
             Some(spec::Decoder::SentencePiece(spec)) => {
                 let rules = SentencePiece::compile(spec);
@@ -121,16 +115,17 @@ impl Decoder {
     ) -> Result<Vec<u8>> {
         let skipped =
             |id| options.skip_special_tokens && added.get(id).is_some_and(|token| token.special);
-        if let Kind::Bytes { arena, spans } = &self.kind {
+        if let Kind::Bytes(fixed) = &self.kind {
+            let table = fixed.table(vocab, added);
             let mut bytes = Vec::with_capacity(ids.len() * 5);
             for (at, &id) in ids.iter().enumerate() {
-                match spans.get(id as usize) {
-                    Some(&(start, end)) if start <= end => {
+                match table.bytes(id) {
+                    Some(token) => {
                         if !skipped(id) {
-                            bytes.extend_from_slice(&arena[start as usize..end as usize]);
+                            bytes.extend_from_slice(token);
                         }
                     }
-                    _ => refuse_unknown(at, id, vocab, added, options.unknown)?,
+                    None => refuse_unknown(at, id, vocab, added, options.unknown)?,
                 }
             }
             return Ok(bytes);
@@ -178,7 +173,7 @@ impl Decoder {
                 }
                 Ok(tokens.concat())
             }
-            Kind::Bytes { .. } | Kind::SentencePiece(_) | Kind::LlamaCpp(_) | Kind::Blanks => {
+            Kind::Bytes(_) | Kind::SentencePiece(_) | Kind::LlamaCpp(_) | Kind::Blanks => {
                 Ok(tokens.join(&b' '))
             }
         }
@@ -231,27 +226,4 @@ pub(super) fn refuse_unknown(
     .position(at)
     .value(id.to_string())
     .hint("Pass unknown=\"skip\" to leave such ids out."))
-}
-
-/// Appends the bytes that a token's spelling stands for.
-type Append = fn(&[u8], &mut Vec<u8>);
-
-fn fixed_bytes(vocab: &Vocab, added: &AddedTokens, append: Append) -> Kind {
-    let highest = added.tokens().iter().map(|token| token.id as usize + 1).max().unwrap_or(0);
-    let mut spans = vec![HOLE; vocab.size().max(highest)];
-    let mut arena: Vec<u8> = Vec::new();
-    let mut put = |id: u32, spelled: &[u8]| {
-        let start = arena.len() as u32;
-        append(spelled, &mut arena);
-        spans[id as usize] = (start, arena.len() as u32);
-    };
-    for (id, token) in vocab.iter() {
-        put(id, token);
-    }
-    for token in added.tokens() {
-        if let Some(form) = added.decoded_form(token.id) {
-            put(token.id, form.as_bytes());
-        }
-    }
-    Kind::Bytes { arena, spans }
 }

@@ -10,6 +10,7 @@
 
 mod clean_up;
 mod decoder;
+mod fixed;
 mod llama_cpp;
 mod sentencepiece;
 mod steps;

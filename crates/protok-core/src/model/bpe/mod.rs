@@ -8,6 +8,7 @@
 pub mod dropout;
 pub mod merge;
 pub mod pairs;
+mod prepared;
 mod ranks;
 mod reach;
 pub mod reference;
@@ -27,6 +28,7 @@ use crate::vocab::Vocab;
 use dropout::Dropout;
 use merge::WINDOW;
 use pairs::Pairs;
+pub use prepared::{Prepared, Rules};
 use symbols::{Symbol, Symbols, Unit, VANISHING};
 use whole::Whole;
 
@@ -39,14 +41,16 @@ pub struct Bpe {
     symbols: Symbols,
     whole: Option<Whole>,
     dropout: f32,
-    /// How many bytes of a piece each token covers, where that is certain; else 0.
-    lengths: Vec<u32>,
+    /// How many bytes of a piece each token covers, where that is certain, else 0; once somebody
+    /// asked where tokens stand.
+    lengths: OnceLock<Vec<u32>>,
     /// The rank of every pair of bytes, where pieces are bytes and places do not matter.
     byte_ranks: Option<Box<[u32]>>,
 }
 
 impl Bpe {
-    /// Compiles a model. No token of `banned` can come out of it.
+    /// Compiles a model. No token of `banned` can come out of it. What was found out about the
+    /// vocabulary before need not be found out again; it must [fit](Prepared::fits).
     ///
     /// # Errors
     /// [`crate::ErrorKind::Artifact`] where a merge has no result in the vocabulary.
@@ -56,36 +60,41 @@ impl Bpe {
         unit: Unit,
         vocab: &Vocab,
         banned: &FxHashSet<u32>,
+        prepared: Option<&Prepared>,
     ) -> Result<Self> {
-        let symbols = Symbols::compile(spec, semantics, unit, vocab, banned);
-        let pairs = match &spec.merges {
-            Merges::Listed(list) => {
+        let known = prepared.map(|prepared| &*prepared.tables);
+        let symbols = Symbols::compile(spec, semantics, unit, vocab, banned, known);
+        let pairs = prepared.filter(|_| banned.is_empty()).and_then(|known| known.pairs(spec));
+        let pairs = match (pairs, &spec.merges) {
+            (Some(pairs), _) => pairs,
+            (None, Merges::Listed(list)) => {
                 let mut rules = rules::listed(spec, list, vocab)?;
                 if rules.iter().any(|rule| banned.contains(&rule.2)) {
                     rules.retain(|rule| !banned.contains(&rule.2));
                 }
                 Pairs::listed(&rules)
             }
-            Merges::ByRank => ranks::needed(vocab, banned, &symbols),
+            (None, Merges::ByRank) => ranks::needed(vocab, banned, &symbols),
         };
         let whole = match (spec.ignore_merges, spec.whole_line_ends) {
             (true, _) => Some(Whole::compile(unit, vocab, banned, None)?),
             (false, true) => Some(Whole::compile(Unit::Byte, vocab, banned, Some(is_line_ends))?),
             (false, false) => None,
         };
-        let lengths = symbols.lengths(vocab);
         let byte_ranks = symbols.byte_ranks(&pairs);
         let dropout = spec.dropout.unwrap_or(0.0);
         let implied = (spec.merges == Merges::ByRank).then(|| (OnceLock::new(), banned.clone()));
+        let lengths = OnceLock::new();
         Ok(Self { pairs, implied, symbols, whole, dropout, lengths, byte_ranks })
     }
 
     /// Whether any of these tokens can come out of the model.
     #[must_use]
     pub fn can_yield(&self, ids: &FxHashSet<u32>, vocab: &Vocab) -> bool {
-        self.whole.as_ref().is_some_and(|whole| whole.holds_any(ids, vocab))
-            || self.symbols.can_yield(ids, vocab)
-            || self.pairs.targets().any(|id| ids.contains(&id))
+        !ids.is_empty()
+            && (self.whole.as_ref().is_some_and(|whole| whole.holds_any(ids, vocab))
+                || self.symbols.can_yield(ids, vocab)
+                || self.pairs.targets().any(|id| ids.contains(&id)))
     }
 
     /// All rules by the definition.
@@ -179,9 +188,10 @@ impl Bpe {
         ids.clear();
         let encoded = self.encode(piece, vocab, scratch, &mut ids);
         let before = out.len();
+        let lengths = self.lengths.get_or_init(|| self.symbols.lengths(vocab));
         let mut end = 0;
         let certain = ids.iter().all(|&id| {
-            let length = self.lengths.get(id as usize).map_or(0, |&length| length as usize);
+            let length = lengths.get(id as usize).map_or(0, |&length| length as usize);
             out.push(Symbol { id, start: end, end: end + length });
             end += length;
             length > 0

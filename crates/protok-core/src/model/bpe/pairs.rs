@@ -128,6 +128,23 @@ impl Pairs {
 }
 
 impl Pairs {
+    /// What each listed rule makes; nothing where that is its rank.
+    pub(super) fn listed_targets(&self) -> &[u32] {
+        &self.targets
+    }
+
+    /// The rules by rising rank, where that is what they make; none if ids or ranks are too large
+    /// for the packed form.
+    pub(super) fn packed_rules(&self) -> Option<Vec<(u32, u32, u32)>> {
+        let Slots::Packed { slots, .. } = &self.slots else { return None };
+        let taken = slots.iter().filter(|&&slot| slot != EMPTY);
+        let field = |slot: u64, place: u32| (slot >> (place * FIELD)) as u32 & FIELD_MAX;
+        let mut rules: Vec<(u32, u32, u32)> =
+            taken.map(|&slot| (field(slot, 2), field(slot, 1), field(slot, 0))).collect();
+        rules.sort_unstable_by_key(|&(left, right, rank)| (rank, left, right));
+        Some(rules)
+    }
+
     /// Everything that a rule makes, in no order.
     pub fn targets(&self) -> impl Iterator<Item = u32> + '_ {
         let packed = match &self.slots {

@@ -87,20 +87,17 @@ impl Whole {
         };
         whole.slots.expect_use();
         let mut crowded = false;
+        let mut decoded = Vec::new();
         for (id, token) in vocab.spellings() {
             if banned.contains(&id) || among.is_some_and(|among| !among(token)) {
                 continue;
             }
-            let decoded = match unit {
-                Unit::Byte | Unit::Character => None,
-                Unit::AlphabetByte => {
-                    match std::str::from_utf8(token).ok().and_then(alphabet::decode) {
-                        None => continue,
-                        some => some,
-                    }
-                }
+            decoded.clear();
+            let token = match unit {
+                Unit::Byte | Unit::Character => token,
+                Unit::AlphabetByte if alphabet::decode_into(token, &mut decoded) => &decoded,
+                Unit::AlphabetByte => continue,
             };
-            let token = decoded.as_deref().unwrap_or(token);
             crowded |= !whole.insert(token, id);
             if let Some(index) = &mut index {
                 index.insert(token, id)?;
