@@ -216,7 +216,11 @@ class Tokenizer:
         special: SpecialPolicy | None = None,
     ) -> str: ...
     def differing_paths(
-        self, texts: Sequence[str], *, special: SpecialPolicy | None = None, threads: int | None = None
+        self,
+        texts: Sequence[str],
+        *,
+        special: SpecialPolicy | None = None,
+        threads: int | None = None,
     ) -> list[int]: ...
     def inspect_json(self, *, threads: int | None = None) -> str: ...
     @property
@@ -554,7 +558,11 @@ class Stream:
 @final
 class StopMatcher:
     def __new__(
-        cls, stop: str | Iterable[str], *, include_stop: bool = False, start_after: str | None = None
+        cls,
+        stop: str | Iterable[str],
+        *,
+        include_stop: bool = False,
+        start_after: str | None = None,
     ) -> Self: ...
     def push(self, chunk: Text, /) -> Delta: ...
     def finish(self) -> Delta: ...

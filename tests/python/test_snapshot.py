@@ -253,8 +253,11 @@ def test_options_are_told_apart(tmp_path: Path) -> None:
         for option in options:
             tok = protok.load(source, **option, cache=folder)  # type: ignore[arg-type]
             assert tok.from_snapshot is seen
-            ids = tok.encode("ab<s>" if tok.added_tokens else "ab", special="text").tolist() \
-                if not tok.added_tokens else [token.content for token in tok.control_tokens]
+            ids = (
+                tok.encode("ab<s>" if tok.added_tokens else "ab", special="text").tolist()
+                if not tok.added_tokens
+                else [token.content for token in tok.control_tokens]
+            )
             told.append((ids, [token.content for token in tok.added_tokens]))
     assert told[:4] == told[4:]
     assert len({str(one) for one in told}) == 4

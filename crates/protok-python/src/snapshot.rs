@@ -56,8 +56,7 @@ pub fn write_snapshot<'py>(
 ) -> PyResult<Bound<'py, PyBytes>> {
     let tokenizer = tokenizer.get();
     let key = Key::from(key);
-    let bytes = py
-        .detach(|| snapshot::write(tokenizer.pipeline(), tokenizer.says(), &key))
-        .or_raise()?;
+    let bytes =
+        py.detach(|| snapshot::write(tokenizer.pipeline(), tokenizer.says(), &key)).or_raise()?;
     Ok(PyBytes::new(py, &bytes))
 }

@@ -516,7 +516,9 @@ impl Tokenizer {
     #[getter]
     fn roles<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
-        for (role, token) in self.artifact.says.roles.iter().filter(|(role, _)| role != "additional") {
+        for (role, token) in
+            self.artifact.says.roles.iter().filter(|(role, _)| role != "additional")
+        {
             if !dict.contains(role)? {
                 dict.set_item(role, token)?;
             }
