@@ -41,18 +41,18 @@ def load(
     found: Found,
     options: Mapping[str, Any],
     sizes: Mapping[str, int],
-    cache: bool | str | os.PathLike[str],
+    folder: Path,
 ) -> Made:
     """Return what ``make`` makes of the files, from a snapshot if there is one; else leave one.
 
     ``options`` decide the tokenizer, ``sizes`` do not.
     """
-    folder = _prepare(user_folder() if isinstance(cache, bool) else Path(cache))
-    if folder is not None and (tok := _find(make, found, options, sizes, folder)) is not None:
+    usable = _prepare(folder)
+    if usable and (tok := _find(make, found, options, sizes, folder)) is not None:
         return tok
     files = found.read().files
     tok = make(files, **options, **sizes)
-    if folder is not None:
+    if usable:
         # Of what was read, which need not be what was there a moment ago.
         key = _core.snapshot_key(files, **options)
         with suppress(OSError, ProtokError):
@@ -74,8 +74,8 @@ def user_folder() -> Path:
     return cache / "protok" / "snapshots"
 
 
-def _prepare(folder: Path) -> Path | None:
-    """Create the folder if need be; None if it cannot be used at all."""
+def _prepare(folder: Path) -> bool:
+    """Create the folder if need be; False if there is none to use."""
     try:
         if not folder.is_dir():
             folder.parent.mkdir(parents=True, exist_ok=True)
@@ -83,9 +83,9 @@ def _prepare(folder: Path) -> Path | None:
                 folder.mkdir(mode=0o700)
         status = folder.stat()
     except OSError:
-        return None
+        return False
     if not stat.S_ISDIR(status.st_mode):
-        return None
+        return False
     if not _is_ours(status):
         raise InputError(
             location=str(folder),
@@ -93,7 +93,7 @@ def _prepare(folder: Path) -> Path | None:
             hint="Let its owner alone write there (chmod 700), or name another folder.",
             value=str(folder),
         )
-    return folder
+    return True
 
 
 def _is_ours(status: os.stat_result) -> bool:
@@ -133,7 +133,7 @@ def _read(path: Path) -> bytes | None:
     flags = os.O_RDONLY
     for name in ("O_BINARY", "O_CLOEXEC", "O_NOFOLLOW", "O_NONBLOCK"):
         flags |= getattr(os, name, 0)
-    with open(os.open(path, flags), "rb", buffering=0) as file:
+    with os.fdopen(os.open(path, flags), "rb", buffering=0) as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode) or not _is_ours(status):
             return None
@@ -144,7 +144,7 @@ def _write(folder: Path, name: str, data: bytes) -> None:
     temporary = folder / f".{name}.{os.urandom(8).hex()}.tmp"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     try:
-        with open(os.open(temporary, flags, 0o600), "wb") as file:
+        with os.fdopen(os.open(temporary, flags, 0o600), "wb") as file:
             file.write(data)
         temporary.replace(folder / name)
     finally:

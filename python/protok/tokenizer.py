@@ -92,7 +92,8 @@ def load(
     else:
         from protok import snapshots  # noqa: PLC0415  (only where it is asked for)
 
-        tok = snapshots.load(Tokenizer, found, options, sizes, cache)
+        folder = snapshots.user_folder() if cache is True else Path(cache)
+        tok = snapshots.load(Tokenizer, found, options, sizes, folder)
     if contradictions := tok.contradictions:
         shown = source if isinstance(source, (str, os.PathLike)) else "the tokenizer"
         differences = "".join(f"\n- {difference}" for difference in contradictions)

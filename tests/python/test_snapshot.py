@@ -48,7 +48,7 @@ def small(**changes: object) -> bytes:
 
 
 def results(tok: protok.Tokenizer) -> list[object]:
-    """All that a tokenizer does to texts, and all that it says of itself."""
+    """Return all that a tokenizer does to texts, and all that it says of itself."""
     told: list[object] = [tok.describe(), tok.fingerprint, tok.special_tokens, tok.control_tokens]
     told += [tok.roles, tok.role_tokens, tok.chat_templates, tok.contradictions, tok.warnings]
     told += [tok.vocab.to_dict(), tok.added_tokens, str(tok.spec), repr(tok), tok.vocab.size]
@@ -123,7 +123,7 @@ def written(folder: Path) -> tuple[Path, bytes]:
 
 
 def loads_anew(folder: Path) -> None:
-    """The snapshot in the folder is passed over, and a sound one is left there."""
+    """Check that the snapshot in the folder is passed over, and a sound one left there."""
     tok = protok.load(small(), cache=folder)
     assert not tok.from_snapshot
     assert tok.encode("abb").tolist() == [2, 1]
