@@ -1,7 +1,7 @@
 //! Snapshots of tokenizers: what one belongs to, and its bytes. Where they are kept is Python's.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use protok_core::snapshot::{self, Content, Key};
 use pyo3::prelude::*;
@@ -36,12 +36,16 @@ pub fn snapshot_key<'py>(
         given.push((name.extract()?, content));
     }
     let key = py.detach(|| {
-        let content = |content| match content {
-            &Ok(ref bytes) => Content::Bytes(bytes),
-            Err(path) => Content::At(Path::as_ref(path)),
-        };
-        let files: Vec<(String, Content<'_>)> =
-            given.iter().map(|(name, given)| (name.clone(), content(given))).collect();
+        let files: Vec<(String, Content<'_>)> = given
+            .iter()
+            .map(|(name, given)| {
+                let content = match given {
+                    Ok(bytes) => Content::Bytes(bytes),
+                    Err(path) => Content::At(path),
+                };
+                (name.clone(), content)
+            })
+            .collect();
         snapshot::key(&files, &options, control_tokens.as_deref())
     })?;
     Ok(PyBytes::new(py, key.as_bytes()))

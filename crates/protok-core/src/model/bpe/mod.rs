@@ -32,6 +32,9 @@ pub use prepared::{Prepared, Rules};
 use symbols::{Symbol, Symbols, Unit, VANISHING};
 use whole::Whole;
 
+/// The two large tables of so many tokens are built beside each other.
+const LARGE: usize = 1 << 15;
+
 /// A compiled BPE model.
 #[derive(Debug)]
 pub struct Bpe {
@@ -64,23 +67,29 @@ impl Bpe {
     ) -> Result<Self> {
         let known = prepared.map(|prepared| &*prepared.tables);
         let symbols = Symbols::compile(spec, semantics, unit, vocab, banned, known);
-        let pairs = prepared.filter(|_| banned.is_empty()).and_then(|known| known.pairs(spec));
-        let pairs = match (pairs, &spec.merges) {
-            (Some(pairs), _) => pairs,
+        let pairs = || match (prepared.filter(|_| banned.is_empty()), &spec.merges) {
+            (Some(prepared), _) => Ok(prepared.pairs(spec)),
             (None, Merges::Listed(list)) => {
                 let mut rules = rules::listed(spec, list, vocab)?;
                 if rules.iter().any(|rule| banned.contains(&rule.2)) {
                     rules.retain(|rule| !banned.contains(&rule.2));
                 }
-                Pairs::listed(&rules)
+                Ok(Pairs::listed(&rules))
             }
-            (None, Merges::ByRank) => ranks::needed(vocab, banned, &symbols),
+            (None, Merges::ByRank) => Ok(ranks::needed(vocab, banned, &symbols)),
         };
-        let whole = match (spec.ignore_merges, spec.whole_line_ends) {
-            (true, _) => Some(Whole::compile(unit, vocab, banned, None)?),
-            (false, true) => Some(Whole::compile(Unit::Byte, vocab, banned, Some(is_line_ends))?),
-            (false, false) => None,
+        let whole = || match (spec.ignore_merges, spec.whole_line_ends) {
+            (true, _) => Whole::compile(unit, vocab, banned, None).map(Some),
+            (false, true) => {
+                Whole::compile(Unit::Byte, vocab, banned, Some(is_line_ends)).map(Some)
+            }
+            (false, false) => Ok(None),
         };
+        let (pairs, whole) = match spec.ignore_merges && vocab.len() >= LARGE {
+            true => both(pairs, whole),
+            false => (pairs(), whole()),
+        };
+        let (pairs, whole): (Pairs, Option<Whole>) = (pairs?, whole?);
         let byte_ranks = symbols.byte_ranks(&pairs);
         let dropout = spec.dropout.unwrap_or(0.0);
         let implied = (spec.merges == Merges::ByRank).then(|| (OnceLock::new(), banned.clone()));
@@ -321,6 +330,18 @@ impl Engine for Bpe {
     fn can_yield(&self, ids: &FxHashSet<u32>, vocab: &Vocab) -> bool {
         self.can_yield(ids, vocab)
     }
+}
+
+/// Runs two pieces of work beside each other.
+fn both<A, B: Send>(one: impl FnOnce() -> A, other: impl FnOnce() -> B + Send) -> (A, B) {
+    std::thread::scope(|scope| {
+        let other = scope.spawn(other);
+        let one = one();
+        match other.join() {
+            Ok(other) => (one, other),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
 }
 
 /// Whether a token is nothing but line ends.

@@ -62,15 +62,15 @@ impl Prepared {
     }
 
     /// The merges, for a model that may yield every token.
-    pub(super) fn pairs(&self, spec: &spec::Bpe) -> Option<Pairs> {
+    pub(super) fn pairs(&self, spec: &spec::Bpe) -> Pairs {
         match (&self.rules, &spec.merges) {
             (Rules::Listed(targets), Merges::Listed(merges)) => {
                 let rules = merges.iter().zip(targets);
                 let rules = rules.map(|(&(left, right), &target)| (left, right, target));
-                Some(Pairs::listed(&rules.collect::<Vec<_>>()))
+                Pairs::listed(&rules.collect::<Vec<_>>())
             }
-            (Rules::ByRank(rules), Merges::ByRank) => Some(Pairs::by_target(rules)),
-            _ => None,
+            (Rules::ByRank(rules), _) => Pairs::by_target(rules),
+            (Rules::Listed(_), Merges::ByRank) => Pairs::by_target(&[]), // it does not fit
         }
     }
 }
