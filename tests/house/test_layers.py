@@ -101,7 +101,7 @@ RUST_LAYERS: dict[str, set[str]] = {
     "memory": set(),
     "text": {"error"},
     "spec": {"error", "text"},
-    "vocab": {"error", "text", "spec"},
+    "vocab": {"error", "memory", "text", "spec"},
     "pattern": {"error", "text", "spec"},
     "parallel": {"error"},
     "encoding": {"error"},

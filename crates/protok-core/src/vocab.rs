@@ -161,13 +161,13 @@ impl Vocab {
     #[inline]
     fn index(&self) -> &TokenIndex {
         self.index.get_or_init(|| {
-            let mut index = TokenIndex::with_capacity(self.entries.len());
-            for entry in (0..).take(self.entries.len()) {
-                let token = spelling(&self.arena, &self.entries, entry);
-                index.insert(token, entry, |other| spelling(&self.arena, &self.entries, other));
-            }
-            index
+            TokenIndex::of(self.entries.len(), |entry| spelling(&self.arena, &self.entries, entry))
         })
+    }
+
+    /// Says that tokens will be looked up by their spelling soon.
+    pub(crate) fn expect_look_ups(&self) {
+        self.index();
     }
 
     /// All spellings, each with the id that it leads to.

@@ -5,7 +5,8 @@ use crate::added_tokens::SpecialPolicy;
 use crate::formats::{self, Files, Options};
 use crate::pipeline::encode::EncodeOptions;
 
-const BYTE_LEVEL: &str = r#"{"added_tokens": [{"id": 9, "content": "<s>", "special": true}],
+const BYTE_LEVEL: &str = r#"{"added_tokens": [{"id": 9, "content": "<s>", "special": true,
+        "single_word": false, "lstrip": false, "rstrip": false, "normalized": false}],
     "pre_tokenizer": {"type": "Sequence", "pretokenizers": [
         {"type": "Split", "pattern": {"Regex": " ?\\w+|\\s"}, "behavior": "Isolated", "invert": false},
         {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": false}]},
