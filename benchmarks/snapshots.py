@@ -46,9 +46,9 @@ print(json.dumps([first * 1e3, decoded * 1e3, tok.from_snapshot, [ids, text, mor
 """
 
 
-def sample(path: Path, options: dict[str, str], cache: str | bool) -> list[Any]:
-    """Load in a new process, and return its times and results."""
-    request = json.dumps([str(path), options, cache])
+def sample(path: Path, options: dict[str, str], folder: str | None) -> list[Any]:
+    """Load in a new process, with a folder of snapshots or none; return its times and results."""
+    request = json.dumps([str(path), options, folder or False])
     command = [sys.executable, "-c", SAMPLE, request]
     answer: list[Any] = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
     return answer
@@ -70,7 +70,7 @@ def main() -> int:
             size = snapshot.stat().st_size / 1e6
             without, with_one, decoded = [], [], []
             for _ in range(chosen.repeat):
-                plain, kept = sample(path, options, cache=False), sample(path, options, folder)
+                plain, kept = sample(path, options, None), sample(path, options, folder)
                 if plain[2:] != [False, kept[3]] or kept[2] is not True:
                     print(f"{name}: not the same, or no snapshot", file=sys.stderr)
                     return 1
