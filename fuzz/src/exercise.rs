@@ -40,6 +40,27 @@ pub fn spec(spec: Spec) {
     }
 }
 
+/// Goes through everything without holding the results to anything but that there are some.
+pub fn stands(pipeline: &Pipeline) {
+    for text in TEXTS {
+        for policy in [SpecialPolicy::Parse, SpecialPolicy::Text] {
+            let options = EncodeOptions { special: policy, ..EncodeOptions::default() };
+            let _ = pipeline.encode_reference(text, &options.special, &mut ());
+            let _ = pipeline.spans(text.as_bytes(), &options);
+            let Ok(encoding) = pipeline.encode(text, Some("b"), &options) else { continue };
+            for errors in [Errors::Replace, Errors::Reference] {
+                let options = DecodeOptions { errors, ..DecodeOptions::default() };
+                let _ = pipeline.decode(&encoding.ids, options);
+            }
+        }
+        let _ = pipeline.encode_bytes(text.as_bytes(), &EncodeOptions::default());
+        let _ = pipeline.nbest(text, 3, &EncodeOptions::default());
+    }
+    let _ = pipeline.all_token_bytes();
+    let _ = tokenizer_json::write(pipeline.spec());
+    let _ = protok_core::formats::fingerprint(pipeline.spec());
+}
+
 /// Both paths, the spans of the fast one, and decoding. False if the text grew without measure.
 ///
 /// # Panics

@@ -1,5 +1,9 @@
 //! The seeds of every target, built here: nothing is taken from anybody's files.
 
+use protok_core::formats::{Files, Options, directory};
+use protok_core::pipeline::Pipeline;
+use protok_core::snapshot;
+
 use crate::samples;
 
 /// The inputs of each target.
@@ -21,7 +25,26 @@ pub fn all() -> Vec<(&'static str, Vec<Vec<u8>>)> {
         ("charsmap", charsmap()),
         ("encode", encode()),
         ("decode", decode()),
+        ("snapshot", snapshot()),
     ]
+}
+
+/// Snapshots of the other targets' tokenizers, for a key of zeros.
+fn snapshot() -> Vec<Vec<u8>> {
+    let key = snapshot::Key::from([0; 32]);
+    let jsons = samples::tokenizer_jsons();
+    let files = jsons.iter().map(|json| ("tokenizer.json", json.as_bytes()));
+    let ranks = b"YQ== 0\nYg== 1\nIA== 2\nYWI= 4\nIGFi 5\n";
+    let files = files.chain([("a.tiktoken", ranks.as_slice())]);
+    let options = Options { pattern: Some(r"\w+|\W".to_owned()), ..Options::default() };
+    files
+        .filter_map(|(name, bytes)| {
+            let artifact = directory::read(&Files::single(name, bytes), &options).ok()?;
+            let (spec, info) = snapshot::Info::of(artifact);
+            let pipeline = Pipeline::compile(spec, &info.compile_options(None, None)).ok()?;
+            snapshot::write(&pipeline, &info, &key).ok()
+        })
+        .collect()
 }
 
 fn texts(texts: &[&str]) -> Vec<Vec<u8>> {

@@ -10,6 +10,7 @@ use protok_core::formats::{directory, tokenizer_json};
 use protok_core::normalize::Normalizer;
 use protok_core::pattern::{Ends, Matcher, Tiles};
 use protok_core::pretokenize::GPT2_PATTERN;
+use protok_core::snapshot;
 use protok_core::spec::{self, Semantics};
 use protok_core::text::aligned::AlignedText;
 
@@ -35,6 +36,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("charsmap", charsmap),
     ("encode", encode),
     ("decode", decode),
+    ("snapshot", snapshot),
 ];
 
 /// Runs a target on an input.
@@ -164,6 +166,22 @@ fn folder(data: &[u8]) {
     let options = Options { pattern: Some(r"\w+|\W".to_owned()), ..Options::default() };
     if let Ok(artifact) = directory::read(&files, &options) {
         exercise::spec(artifact.spec);
+    }
+}
+
+/// A snapshot whose digest is right, whatever it says. What it says need not be true, so that the
+/// paths may differ; but nothing may be read where nothing is.
+fn snapshot(data: &[u8]) {
+    let mut bytes = data.to_vec();
+    snapshot::seal(&mut bytes);
+    let key = snapshot::Key::from([0; 32]);
+    if let Ok((pipeline, info)) = snapshot::read(&bytes, &key, None, None) {
+        exercise::stands(&pipeline);
+        if let Ok(again) = snapshot::write(&pipeline, &info, &key) {
+            let read = snapshot::read(&again, &key, None, None);
+            let (read, _) = read.unwrap_or_else(|error| panic!("written, and refused: {error}"));
+            assert_eq!(read.spec(), pipeline.spec());
+        }
     }
 }
 

@@ -34,11 +34,13 @@ __all__ = [
     "edit",
     "encode_block",
     "encode_trusted",
+    "snapshot_key",
     "train_bpe",
     "train_superwords",
     "train_unigram",
     "train_wordpiece",
     "unigram_likelihood",
+    "write_snapshot",
 ]
 
 # Left out, it means "raise" where one text is encoded, and "text" where texts are counted.
@@ -79,6 +81,7 @@ class Tokenizer:
         control_tokens: Sequence[str] | None = None,
         as_loaded_by: Literal["transformers"] | None = None,
         cache_bytes: int = ...,
+        snapshot: tuple[bytes, bytes] | None = None,
     ) -> Self: ...
     @overload
     def encode(
@@ -193,11 +196,7 @@ class Tokenizer:
         clean_up_spaces: bool = False,
     ) -> str: ...
     def decode_bytes(
-        self,
-        ids: Ids,
-        *,
-        skip_special_tokens: bool = False,
-        unknown: Unknown = "raise",
+        self, ids: Ids, *, skip_special_tokens: bool = False, unknown: Unknown = "raise"
     ) -> bytes: ...
     def decode_batch(
         self,
@@ -228,6 +227,8 @@ class Tokenizer:
     def inspect_json(self, *, threads: int | None = None) -> str: ...
     @property
     def fingerprint(self) -> str: ...
+    @property
+    def from_snapshot(self) -> bool: ...
     @property
     def vocab(self) -> Vocab: ...
     @property
@@ -590,6 +591,16 @@ def count_up_to(
     add_special_tokens: bool = False,
     special: SpecialPolicy | None = None,
 ) -> int: ...
+def snapshot_key(
+    files: Mapping[str, bytes | str],
+    *,
+    encoding: str | None = None,
+    pattern: str | None = None,
+    special_tokens: Mapping[str, int] | None = None,
+    control_tokens: Sequence[str] | None = None,
+    as_loaded_by: Literal["transformers"] | None = None,
+) -> bytes: ...
+def write_snapshot(tokenizer: Tokenizer, key: bytes) -> bytes: ...
 def boundaries(text: Text, kind: str) -> list[int]: ...
 def encode_block(
     tok: Tokenizer,

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from protok.errors import ArtifactError, InputError, unreadable
 
-__all__ = ["KNOWN_FILES", "Artifact", "read"]
+__all__ = ["KNOWN_FILES", "Artifact", "Found", "find", "read"]
 
 # One of these is the tokenizer; where a folder holds several, the first one in this order is.
 PRIMARY_FILES = (
@@ -53,6 +53,17 @@ KNOWN_FILES = (
 )
 
 
+class Found(NamedTuple):
+    """Where the files of one tokenizer are, or what is in them, by name; and the encoding."""
+
+    files: dict[str, Path | bytes]
+    encoding: str | None = None
+
+    def read(self) -> Artifact:
+        """Read the files."""
+        return Artifact({name: _content(file) for name, file in self.files.items()}, self.encoding)
+
+
 class Artifact(NamedTuple):
     """The files of one tokenizer by name, and the encoding that its source implies."""
 
@@ -62,19 +73,25 @@ class Artifact(NamedTuple):
 
 def read(source: str | os.PathLike[str] | bytes) -> Artifact:
     """Read the artifact that ``source`` stands for."""
+    return find(source).read()
+
+
+def find(source: str | os.PathLike[str] | bytes) -> Found:
+    """Find the files that ``source`` stands for, and leave them unread where they can be."""
     if isinstance(source, (bytes, bytearray, memoryview)):
         data = bytes(source)
-        return Artifact({_name_by_content(data): data})
+        return Found({_name_by_content(data): data})
     if isinstance(source, str):
         scheme, separator, rest = source.partition(":")
         if separator and scheme == "protok":
-            return _read_bundled(rest)
+            return _find_bundled(rest)
         if separator and scheme in {"hf", "tiktoken"}:
             from protok import remote  # noqa: PLC0415  (network code, only where it is asked for)
 
             if scheme == "hf":
-                return read_folder(remote.hub_folder(rest, KNOWN_FILES), shown=source)
-            return Artifact(*remote.tiktoken_files(rest))
+                return find_in_folder(remote.hub_folder(rest, KNOWN_FILES), shown=source)
+            files, encoding = remote.tiktoken_files(rest)
+            return Found({**files}, encoding)
     elif not isinstance(source, os.PathLike):
         raise InputError(
             what=f"load takes a path, a name or bytes, not {type(source).__name__}.",
@@ -82,9 +99,9 @@ def read(source: str | os.PathLike[str] | bytes) -> Artifact:
         )
     path = Path(source)
     if path.is_dir():
-        return read_folder(path)
+        return find_in_folder(path)
     if path.is_file():
-        return _read_file(path)
+        return _find_file(path)
     raise ArtifactError(
         location=str(path),
         what="There is no such file or folder.",
@@ -94,8 +111,8 @@ def read(source: str | os.PathLike[str] | bytes) -> Artifact:
     )
 
 
-def read_folder(folder: Path, *, shown: str | None = None) -> Artifact:
-    """Read the tokenizer of a folder, with its companions."""
+def find_in_folder(folder: Path, *, shown: str | None = None) -> Found:
+    """Find the tokenizer of a folder, with its companions."""
     shown = shown or str(folder)
     for pattern in PRIMARY_FILES:
         matches = sorted(path for path in folder.glob(pattern) if path.is_file())
@@ -107,7 +124,7 @@ def read_folder(folder: Path, *, shown: str | None = None) -> Artifact:
                 hint="Give the path of one of them.",
             )
         if matches:
-            return Artifact(_with_companions(matches[0]))
+            return Found(_with_companions(matches[0]))
     raise ArtifactError(
         location=shown,
         what="The folder holds no tokenizer.",
@@ -115,16 +132,16 @@ def read_folder(folder: Path, *, shown: str | None = None) -> Artifact:
     )
 
 
-def _read_file(path: Path) -> Artifact:
+def _find_file(path: Path) -> Found:
     if path.name == "merges.txt" and path.with_name("vocab.json").is_file():
         path = path.with_name("vocab.json")
     if any(path.match(pattern) for pattern in PRIMARY_FILES):
-        return Artifact(_with_companions(path))
+        return Found(_with_companions(path))
     data = _bytes(path)
-    return Artifact({_name_by_suffix(path, data): data})
+    return Found({_name_by_suffix(path, data): data})
 
 
-def _read_bundled(name: str) -> Artifact:
+def _find_bundled(name: str) -> Found:
     from importlib.resources import files  # noqa: PLC0415  (slow to import)
 
     folder = files("protok") / "data" / name
@@ -137,19 +154,23 @@ def _read_bundled(name: str) -> Artifact:
         )
     present = {file.name: file for file in folder.iterdir()}
     names = ("tokenizer.json", *COMPANION_FILES)
-    return Artifact({name: present[name].read_bytes() for name in names if name in present})
+    return Found({name: present[name].read_bytes() for name in names if name in present})
 
 
-def _with_companions(path: Path) -> dict[str, bytes]:
-    files = {path.name: _bytes(path)}
+def _with_companions(path: Path) -> dict[str, Path | bytes]:
+    files: dict[str, Path | bytes] = {path.name: path}
     for name in (*PARTNER_FILES.get(path.name, ()), *COMPANION_FILES):
         companion = path.with_name(name)
         if companion.is_file():
-            files[name] = _bytes(companion)
+            files[name] = companion
     for folder in TEMPLATE_FOLDERS:
         for template in sorted(path.with_name(folder).glob("*.jinja")):
-            files[f"{folder}/{template.name}"] = _bytes(template)
+            files[f"{folder}/{template.name}"] = template
     return files
+
+
+def _content(file: Path | bytes) -> bytes:
+    return file if isinstance(file, bytes) else _bytes(file)
 
 
 def _bytes(path: Path) -> bytes:

@@ -35,6 +35,7 @@ def load(
     control_tokens: Sequence[str] | None = None,
     as_loaded_by: Literal["transformers"] | None = None,
     cache_bytes: int | None = None,
+    cache: bool | str | os.PathLike[str] = False,
 ) -> Tokenizer:
     """Load a tokenizer from any artifact.
 
@@ -59,25 +60,41 @@ def load(
         The most bytes that the cache of each thread may take; 16 MiB by default. Memory is taken as
         texts need it. It changes no result. Places of tokens take as much again, where they are
         asked for, and words and normalized texts 16 MiB.
+    cache
+        True keeps a snapshot of the tokenizer in the user's cache folder, and reads it from there
+        the next time, if neither its files nor these options nor protok have changed. It changes
+        no result. The folder can be deleted at any time, and any number of processes may use it.
+        A path names another folder; none that other users can write to is used.
 
     Examples
     --------
-    >>> import protok
+    >>> import protok, tempfile
     >>> tok = protok.load("protok:demo")
     >>> tok.decode(tok.encode("naïve 🐈"))
     'naïve 🐈'
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     first = protok.load("protok:demo", cache=folder)
+    ...     again = protok.load("protok:demo", cache=folder)
+    >>> first.from_snapshot, again.from_snapshot, again.fingerprint == tok.fingerprint
+    (False, True, True)
     """
-    artifact = sources.read(source)
-    size: dict[str, Any] = {} if cache_bytes is None else {"cache_bytes": cache_bytes}
-    tok = Tokenizer(
-        artifact.files,
-        encoding=encoding if encoding is not None else artifact.encoding,
-        pattern=pattern,
-        special_tokens=special_tokens,
-        control_tokens=control_tokens,
-        as_loaded_by=as_loaded_by,
-        **size,
-    )
+    found = sources.find(source)
+    sizes: dict[str, Any] = {} if cache_bytes is None else {"cache_bytes": cache_bytes}
+    options: dict[str, Any] = {
+        "encoding": encoding if encoding is not None else found.encoding,
+        "pattern": pattern,
+        "special_tokens": special_tokens,
+        "control_tokens": control_tokens,
+        "as_loaded_by": as_loaded_by,
+    }
+    if cache is False:
+        tok = Tokenizer(found.read().files, **options, **sizes)
+    else:
+        from protok import snapshots  # noqa: PLC0415  (only where it is asked for)
+
+        folder = snapshots.user_folder() if cache is True else Path(cache)
+        tok = snapshots.load(Tokenizer, found, options, sizes, folder)
     if contradictions := tok.contradictions:
         shown = source if isinstance(source, (str, os.PathLike)) else "the tokenizer"
         differences = "".join(f"\n- {difference}" for difference in contradictions)

@@ -21,6 +21,7 @@ PYTHON_LAYERS = {
     "trace": 2,
     "probes": 0,
     "saving": 3,
+    "snapshots": 3,
     "stream": 2,
     "budget": 3,
     "chat": 3,
@@ -101,7 +102,7 @@ RUST_LAYERS: dict[str, set[str]] = {
     "memory": set(),
     "text": {"error"},
     "spec": {"error", "text"},
-    "vocab": {"error", "text", "spec"},
+    "vocab": {"error", "memory", "text", "spec"},
     "pattern": {"error", "text", "spec"},
     "parallel": {"error"},
     "encoding": {"error"},
@@ -118,6 +119,7 @@ RUST_LAYERS: dict[str, set[str]] = {
     "offsets": {"error", "text", "encoding", "labels", "pipeline"},
     "trace": ENCODE | {"pipeline"},
     "inspect": ENCODE | {"pipeline"},
+    "snapshot": ENCODE | {"formats", "pipeline"},
     "train": BELOW | STAGES | {"parallel"},
 }
 # Names that lib.rs re-exports, and the module each is from.

@@ -16,6 +16,7 @@ pub mod pattern;
 pub mod pipeline;
 pub mod postprocess;
 pub mod pretokenize;
+pub mod snapshot;
 pub mod spec;
 pub mod stream;
 pub mod text;

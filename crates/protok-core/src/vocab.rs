@@ -5,6 +5,7 @@
 mod index;
 
 use std::collections::{HashMap, HashSet};
+use std::sync::OnceLock;
 
 use foldhash::fast::RandomState;
 
@@ -34,8 +35,10 @@ pub struct Vocab {
     by_id: Vec<u32>,
     /// Ids with more than one entry.
     respelled: SeededSet<u32>,
-    /// Entries by token.
-    index: TokenIndex,
+    /// Entries by token, once somebody asked for one: to encode need not.
+    index: OnceLock<TokenIndex>,
+    /// Whether no two entries have one spelling, where that is known before.
+    distinct: Option<bool>,
     len: usize,
 }
 
@@ -46,6 +49,12 @@ struct Entry {
     id: u32,
 }
 
+#[inline]
+fn spelling<'a>(arena: &'a [u8], entries: &[Entry], entry: u32) -> &'a [u8] {
+    let entry = entries[entry as usize];
+    &arena[entry.start as usize..entry.end as usize]
+}
+
 impl Vocab {
     /// Builds from a list. Of two entries with one id the last names it, and both spellings lead
     /// to it; of two ids for one spelling the last counts.
@@ -53,7 +62,7 @@ impl Vocab {
     /// # Errors
     /// [`crate::ErrorKind::Artifact`] for an id beyond [`MAX_ID`].
     pub fn new(tokens: &TokenList) -> Result<Self> {
-        let mut vocab = Self { index: TokenIndex::with_capacity(tokens.len()), ..Self::default() };
+        let mut vocab = Self::default();
         vocab.arena.reserve(tokens.text_len());
         vocab.entries.reserve(tokens.len());
         vocab.by_id.reserve(tokens.len());
@@ -79,11 +88,11 @@ impl Vocab {
         let entry = u32::try_from(self.entries.len()).map_err(|_| too_large())?;
         self.arena.extend_from_slice(token);
         self.entries.push(Entry { start, end, id });
-        let (arena, entries) = (&self.arena, &self.entries);
-        self.index.insert(token, entry, |other| {
-            let other = entries[other as usize];
-            &arena[other.start as usize..other.end as usize]
-        });
+        if let Some(index) = self.index.get_mut() {
+            let (arena, entries) = (&self.arena, &self.entries);
+            index.insert(token, entry, |other| spelling(arena, entries, other));
+        }
+        self.distinct = None;
         let slot = id as usize;
         if slot >= self.by_id.len() {
             self.by_id.resize(slot + 1, HOLE);
@@ -132,17 +141,33 @@ impl Vocab {
     #[inline]
     #[must_use]
     pub fn id(&self, token: &[u8]) -> Option<u32> {
-        let found = self.index.find(token, |entry| {
-            let entry = self.entries[entry as usize];
-            &self.arena[entry.start as usize..entry.end as usize]
-        });
+        let found = self.index().find(token, |entry| spelling(&self.arena, &self.entries, entry));
         found.map(|entry| self.entries[entry as usize].id)
     }
 
     /// Whether no two entries have one spelling.
     #[must_use]
     pub fn is_distinct(&self) -> bool {
-        self.index.len() == self.entries.len()
+        self.distinct.unwrap_or_else(|| self.index().len() == self.entries.len())
+    }
+
+    /// Says whether no two entries have one spelling, which somebody found out before.
+    #[must_use]
+    pub(crate) fn known_distinct(mut self, distinct: bool) -> Self {
+        self.distinct = Some(distinct);
+        self
+    }
+
+    #[inline]
+    fn index(&self) -> &TokenIndex {
+        self.index.get_or_init(|| {
+            TokenIndex::of(self.entries.len(), |entry| spelling(&self.arena, &self.entries, entry))
+        })
+    }
+
+    /// Says that tokens will be looked up by their spelling soon.
+    pub(crate) fn expect_look_ups(&self) {
+        self.index();
     }
 
     /// All spellings, each with the id that it leads to.

@@ -182,8 +182,7 @@ fn decoders() {
             }
             let added =
                 AddedTokens::compile(&[], &FxHashSet::default(), &Normalizer::default()).unwrap();
-            let decoder =
-                Decoder::compile(Some(&spec), Semantics::HuggingFace, &vocab, &added).unwrap();
+            let decoder = Decoder::compile(Some(&spec), Semantics::HuggingFace).unwrap();
             let options = DecodeOptions { errors: Errors::Reference, ..DecodeOptions::default() };
             let text = decoder.decode(&ids, &vocab, &added, options).unwrap();
             assert_eq!(text, expected, "{} on {}", record["name"], case[0]);

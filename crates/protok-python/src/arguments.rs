@@ -1,11 +1,12 @@
 //! What Python passes, as the engine wants it.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use protok_core::added_tokens::SpecialPolicy;
 use protok_core::decode::{DecodeOptions, Errors, Unknown};
-use protok_core::formats::Wrapper;
+use protok_core::formats::{self, Wrapper};
 use protok_core::labels::Scheme;
 use protok_core::offsets::{Frame, LabelUnit, Of, Partial};
 use protok_core::pipeline::Pipeline;
@@ -144,8 +145,24 @@ pub fn scheme(name: &str) -> PyResult<Scheme> {
     }
 }
 
+/// How to read files.
+pub fn read_options(
+    encoding: Option<String>,
+    pattern: Option<String>,
+    special_tokens: Option<BTreeMap<String, u32>>,
+    as_loaded_by: Option<&str>,
+) -> PyResult<formats::Options> {
+    Ok(formats::Options {
+        encoding,
+        pattern,
+        special_tokens: special_tokens.map(|tokens| tokens.into_iter().collect()),
+        tokenizer_class: None,
+        as_loaded_by: as_loaded_by.map(wrapper).transpose()?,
+    })
+}
+
 /// The library whose reading of an artifact is wanted.
-pub fn wrapper(name: &str) -> PyResult<Wrapper> {
+fn wrapper(name: &str) -> PyResult<Wrapper> {
     match name {
         "transformers" => Ok(Wrapper::Transformers),
         other => Err(not_one_of("as_loaded_by", other, "\"transformers\", or leave it out")),

@@ -15,6 +15,7 @@ mod errors;
 mod fingerprint;
 mod input;
 mod restore;
+mod snapshot;
 mod stream;
 mod tokenizer;
 mod training;
@@ -45,6 +46,8 @@ mod _core {
     use super::contradiction::Contradiction;
     #[pymodule_export]
     use super::encoding::Encoding;
+    #[pymodule_export]
+    use super::snapshot::{snapshot_key, write_snapshot};
     #[pymodule_export]
     use super::stream::{StopMatcher, Stream, Utf8Stream};
     #[pymodule_export]

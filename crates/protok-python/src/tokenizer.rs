@@ -4,16 +4,17 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use protok_core::added_tokens::SpecialPolicy;
-use protok_core::formats::{self, Artifact, Files};
+use protok_core::formats::{self, Files};
 use protok_core::parallel::{map_groups, thread_count};
 use protok_core::pipeline::choice::Choice;
 use protok_core::pipeline::encode::EncodeOptions;
 use protok_core::pipeline::input::size;
-use protok_core::pipeline::{CompileOptions, DEFAULT_CACHE_BYTES, Pipeline};
+use protok_core::pipeline::{DEFAULT_CACHE_BYTES, Pipeline};
+use protok_core::snapshot::{self, Info};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
-use crate::arguments::{Text, decode_options, ids, place, policy, truncation, wrapper};
+use crate::arguments::{Text, decode_options, ids, place, policy, read_options, truncation};
 use crate::batch::{self, Batch, BatchTexts};
 use crate::buffer::{self, Buffer};
 use crate::contradiction::Contradiction;
@@ -35,16 +36,26 @@ pub struct Tokenizer {
 
 /// What the files say beside the spec.
 struct ArtifactInfo {
-    format: String,
-    roles: Vec<(String, String)>,
-    chat_templates: Vec<(String, String)>,
-    notes: Vec<String>,
-    contradictions: Vec<formats::Contradiction>,
-    sources: Vec<(String, String)>,
+    says: Info,
     fingerprint: Arc<Fingerprint>,
+    from_snapshot: bool,
 }
 
+/// A key as Python has it.
+type Key = [u8; 32];
+
 impl Tokenizer {
+    fn of(pipeline: Pipeline, says: Info, from_snapshot: bool) -> Self {
+        let pipeline = Arc::new(pipeline);
+        let fingerprint = Arc::new(Fingerprint::new(pipeline.clone()));
+        Self { pipeline, artifact: Arc::new(ArtifactInfo { says, fingerprint, from_snapshot }) }
+    }
+
+    /// What the files say beside the spec.
+    pub fn says(&self) -> &Info {
+        &self.artifact.says
+    }
+
     /// The options of a call.
     pub fn options(
         &self,
@@ -110,7 +121,7 @@ pub(crate) fn detach_if<T: Send>(
 #[pymethods]
 impl Tokenizer {
     #[new]
-    #[pyo3(signature = (files, *, encoding=None, pattern=None, special_tokens=None, control_tokens=None, as_loaded_by=None, cache_bytes=DEFAULT_CACHE_BYTES))]
+    #[pyo3(signature = (files, *, encoding=None, pattern=None, special_tokens=None, control_tokens=None, as_loaded_by=None, cache_bytes=DEFAULT_CACHE_BYTES, snapshot=None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -121,53 +132,27 @@ impl Tokenizer {
         control_tokens: Option<Vec<String>>,
         as_loaded_by: Option<&str>,
         cache_bytes: usize,
+        snapshot: Option<(Key, pyo3::pybacked::PyBackedBytes)>,
     ) -> PyResult<Self> {
-        let as_loaded_by = as_loaded_by.map(wrapper).transpose()?;
+        let read = read_options(encoding, pattern, special_tokens, as_loaded_by)?;
         let mut contents: Vec<(String, pyo3::pybacked::PyBackedBytes)> = Vec::new();
         for (name, content) in files {
             contents.push((name.extract()?, content.cast_into::<PyBytes>()?.into()));
         }
-        let mut compile = CompileOptions {
-            control_tokens,
-            cache_bytes: Some(cache_bytes),
-            ..CompileOptions::default()
-        };
         py.detach(|| {
+            if let Some((key, bytes)) = snapshot {
+                let key = snapshot::Key::from(key);
+                let (pipeline, says) =
+                    snapshot::read(&bytes, &key, control_tokens, Some(cache_bytes))?;
+                return Ok(Self::of(pipeline, says, true));
+            }
             let mut files = Files::default();
             for (name, content) in &contents {
                 files.insert(name, content);
             }
-            let read = formats::Options {
-                encoding,
-                pattern,
-                special_tokens: special_tokens.map(|tokens| tokens.into_iter().collect()),
-                tokenizer_class: None,
-                as_loaded_by,
-            };
-            let Artifact {
-                spec,
-                roles,
-                chat_templates,
-                config_notes,
-                contradictions,
-                notes,
-                format,
-                sources,
-            } = formats::read(&files, &read)?;
-            let literals =
-                |(_, text): &(String, String)| formats::template_literals::literals(text);
-            compile.template_literals = chat_templates.iter().flat_map(literals).collect();
-            let pipeline = Arc::new(Pipeline::compile(spec, &compile)?);
-            let info = ArtifactInfo {
-                format: format.to_string(),
-                roles,
-                chat_templates,
-                notes: config_notes.into_iter().chain(notes).collect(),
-                contradictions,
-                sources,
-                fingerprint: Arc::new(Fingerprint::new(pipeline.clone())),
-            };
-            Ok(Self { pipeline, artifact: Arc::new(info) })
+            let (spec, says) = Info::of(formats::read(&files, &read)?);
+            let compile = says.compile_options(control_tokens, Some(cache_bytes));
+            Ok(Self::of(Pipeline::compile(spec, &compile)?, says, false))
         })
         .or_raise()
     }
@@ -406,8 +391,8 @@ impl Tokenizer {
     fn to_files<'py>(&self, py: Python<'py>, format: &str) -> PyResult<Bound<'py, PyDict>> {
         let saving = formats::Saving {
             spec: self.pipeline.spec(),
-            roles: &self.artifact.roles,
-            chat_templates: &self.artifact.chat_templates,
+            roles: &self.artifact.says.roles,
+            chat_templates: &self.artifact.says.chat_templates,
         };
         let files = py.detach(|| formats::save(&saving, format)).or_raise()?;
         let dict = PyDict::new(py);
@@ -421,13 +406,13 @@ impl Tokenizer {
     /// beside it.
     fn describe(&self) -> PyResult<String> {
         let mut described = formats::canonical::canonical(self.pipeline.spec()).or_raise()?;
-        let info = &self.artifact;
+        let info = self.says();
         let templates: Vec<&String> = info.chat_templates.iter().map(|(name, _)| name).collect();
         let versions = protok_core::text::unicode::VERSIONS;
         for (name, value) in [
             ("format", serde_json::json!(info.format)),
             ("sources", serde_json::json!(info.sources)),
-            ("fingerprint", serde_json::json!(info.fingerprint.get().or_raise()?)),
+            ("fingerprint", serde_json::json!(self.artifact.fingerprint.get().or_raise()?)),
             ("pattern_engines", serde_json::json!(self.pipeline.pattern_engines())),
             ("chat_templates", serde_json::json!(templates)),
             ("unicode", serde_json::json!(versions)),
@@ -482,6 +467,12 @@ impl Tokenizer {
         self.artifact.fingerprint.get().or_raise()
     }
 
+    /// Whether it was read from a snapshot, not from its files. It is the same either way.
+    #[getter]
+    fn from_snapshot(&self) -> bool {
+        self.artifact.from_snapshot
+    }
+
     /// The vocabulary, added tokens included: a mapping of tokens to ids.
     #[getter]
     fn vocab(&self) -> Vocab {
@@ -522,7 +513,9 @@ impl Tokenizer {
     #[getter]
     fn roles<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
-        for (role, token) in self.artifact.roles.iter().filter(|(role, _)| role != "additional") {
+        for (role, token) in
+            self.artifact.says.roles.iter().filter(|(role, _)| role != "additional")
+        {
             if !dict.contains(role)? {
                 dict.set_item(role, token)?;
             }
@@ -534,7 +527,7 @@ impl Tokenizer {
     #[getter]
     fn role_tokens(&self) -> BTreeMap<String, Vec<String>> {
         let mut tokens: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for (role, token) in &self.artifact.roles {
+        for (role, token) in &self.artifact.says.roles {
             let tokens = tokens.entry(role.clone()).or_default();
             if !tokens.contains(token) {
                 tokens.push(token.clone());
@@ -547,7 +540,7 @@ impl Tokenizer {
     #[getter]
     fn chat_templates<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
-        for (name, template) in &self.artifact.chat_templates {
+        for (name, template) in &self.artifact.says.chat_templates {
             dict.set_item(name, template)?;
         }
         Ok(dict)
@@ -556,13 +549,13 @@ impl Tokenizer {
     /// Where the configuration files mean another tokenizer than the tokenizer file, which decides.
     #[getter]
     fn contradictions(&self) -> Vec<Contradiction> {
-        self.artifact.contradictions.iter().map(Contradiction::from).collect()
+        self.artifact.says.contradictions.iter().map(Contradiction::from).collect()
     }
 
     /// What the files say without effect, or otherwise than it seems.
     #[getter]
     fn warnings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        PyList::new(py, &self.artifact.notes)
+        PyList::new(py, &self.artifact.says.notes)
     }
 }
 
@@ -584,7 +577,7 @@ impl Tokenizer {
 
     /// The id that pads a batch, if the artifact names one.
     fn pad_token(&self) -> Option<u32> {
-        let (_, token) = self.artifact.roles.iter().find(|(role, _)| role == "pad")?;
+        let (_, token) = self.artifact.says.roles.iter().find(|(role, _)| role == "pad")?;
         self.pipeline.token_id(token)
     }
 }

@@ -3,13 +3,14 @@
 use crate::added_tokens::AddedTokens;
 use crate::error::{Error, ErrorKind, Result};
 use crate::spec::{self, Semantics};
-use crate::text::edits::check_growth;
 use crate::vocab::Vocab;
 
+use super::chain::Chain;
 use super::clean_up::clean_up;
+use super::fixed::Fixed;
 use super::llama_cpp;
 use super::sentencepiece::SentencePiece;
-use super::steps::{Step, add_steps, append_byte_level};
+use super::steps::{add_steps, append_byte_level};
 
 /// What to do with bytes that are not UTF-8.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -55,10 +56,10 @@ pub struct Decoder {
 
 #[derive(Debug)]
 pub(super) enum Kind {
-    /// Each id stands for fixed bytes: start and end in the arena by id; a hole has start > end.
-    Bytes { arena: Vec<u8>, spans: Vec<(u32, u32)> },
+    /// Each id stands for fixed bytes.
+    Bytes(Fixed),
     /// Steps over token strings.
-    Steps(Vec<Step>),
+    Steps(Chain),
     /// SentencePiece's rules, which ask what each id is for.
     SentencePiece(Box<SentencePiece>),
     /// llama.cpp's, likewise.
@@ -66,8 +67,6 @@ pub(super) enum Kind {
     /// No decoder: tokens with a blank between.
     Blanks,
 }
-
-const HOLE: (u32, u32) = (1, 0);
 
 /// So many steps may run one after the other.
 const MOST_STEPS: usize = 1024;
@@ -77,17 +76,12 @@ impl Decoder {
     ///
     /// # Errors
     /// [`ErrorKind::Artifact`] for a component without an engine, or a bad pattern.
-    pub fn compile(
-        spec: Option<&spec::Decoder>,
-        semantics: Semantics,
-        vocab: &Vocab,
-        added: &AddedTokens,
-    ) -> Result<Self> {
+    pub fn compile(spec: Option<&spec::Decoder>, semantics: Semantics) -> Result<Self> {
         let kind = match spec {
             None => Kind::Blanks,
-            Some(spec::Decoder::ByteLevel(_)) => fixed_bytes(vocab, added, append_byte_level),
+            Some(spec::Decoder::ByteLevel(_)) => Kind::Bytes(Fixed::new(append_byte_level)),
             Some(spec::Decoder::Bytes) => {
-                fixed_bytes(vocab, added, |token, out| out.extend_from_slice(token))
+                Kind::Bytes(Fixed::new(|token, out| out.extend_from_slice(token)))
             }
             Some(spec::Decoder::SentencePiece(spec)) => {
                 let rules = SentencePiece::compile(spec);
@@ -102,7 +96,7 @@ impl Decoder {
                         .hint(format!("At most {MOST_STEPS} can run one after the other."))
                         .value(steps.len().to_string()));
                 }
-                Kind::Steps(steps)
+                Kind::Steps(Chain::new(steps))
             }
         };
         Ok(Self { kind })
@@ -121,16 +115,17 @@ impl Decoder {
     ) -> Result<Vec<u8>> {
         let skipped =
             |id| options.skip_special_tokens && added.get(id).is_some_and(|token| token.special);
-        if let Kind::Bytes { arena, spans } = &self.kind {
+        if let Kind::Bytes(fixed) = &self.kind {
+            let table = fixed.table(vocab, added);
             let mut bytes = Vec::with_capacity(ids.len() * 5);
             for (at, &id) in ids.iter().enumerate() {
-                match spans.get(id as usize) {
-                    Some(&(start, end)) if start <= end => {
+                match table.bytes(id) {
+                    Some(token) => {
                         if !skipped(id) {
-                            bytes.extend_from_slice(&arena[start as usize..end as usize]);
+                            bytes.extend_from_slice(token);
                         }
                     }
-                    _ => refuse_unknown(at, id, vocab, added, options.unknown)?,
+                    None => refuse_unknown(at, id, vocab, added, options.unknown)?,
                 }
             }
             return Ok(bytes);
@@ -159,26 +154,25 @@ impl Decoder {
             }
             return Ok(run.finish());
         }
+        let spelled = |id| added.decoded_form(id).map(str::as_bytes).or_else(|| vocab.bytes(id));
+        if let Kind::Steps(chain) = &self.kind {
+            let shown = ids.iter().copied().filter(|&id| !skipped(id));
+            let size = id_limit(vocab, added);
+            if let Some(bytes) = chain.run_apart(shown, options.errors, size, spelled) {
+                return Ok(bytes);
+            }
+        }
         let mut tokens: Vec<Vec<u8>> = Vec::with_capacity(ids.len());
         for (at, &id) in ids.iter().enumerate() {
-            match added.decoded_form(id).map(str::as_bytes).or_else(|| vocab.bytes(id)) {
+            match spelled(id) {
                 Some(_) if skipped(id) => {}
                 Some(token) => tokens.push(token.to_vec()),
                 None => refuse_unknown(at, id, vocab, added, options.unknown)?,
             }
         }
         match &self.kind {
-            Kind::Steps(steps) => {
-                let length = |tokens: &[Vec<u8>]| tokens.iter().map(Vec::len).sum::<usize>();
-                // A blank may come before each token.
-                let original = length(&tokens) + tokens.len();
-                for step in steps {
-                    tokens = step.run(tokens, options.errors, original)?;
-                    check_growth(original, length(&tokens))?;
-                }
-                Ok(tokens.concat())
-            }
-            Kind::Bytes { .. } | Kind::SentencePiece(_) | Kind::LlamaCpp(_) | Kind::Blanks => {
+            Kind::Steps(chain) => chain.run(tokens, options.errors),
+            Kind::Bytes(_) | Kind::SentencePiece(_) | Kind::LlamaCpp(_) | Kind::Blanks => {
                 Ok(tokens.join(&b' '))
             }
         }
@@ -211,6 +205,12 @@ impl Decoder {
     }
 }
 
+/// One past the highest id.
+pub(super) fn id_limit(vocab: &Vocab, added: &AddedTokens) -> usize {
+    let highest = added.tokens().iter().map(|token| token.id as usize + 1).max().unwrap_or(0);
+    vocab.size().max(highest)
+}
+
 pub(super) fn refuse_unknown(
     at: usize,
     id: u32,
@@ -221,8 +221,7 @@ pub(super) fn refuse_unknown(
     if unknown == Unknown::Skip {
         return Ok(());
     }
-    let highest = added.tokens().iter().map(|token| token.id as usize + 1).max().unwrap_or(0);
-    let size = vocab.size().max(highest);
+    let size = id_limit(vocab, added);
     Err(Error::new(
         ErrorKind::UnknownId,
         format!("The id {id} at position {at} is not in the vocabulary (ids below {size})."),
@@ -231,27 +230,4 @@ pub(super) fn refuse_unknown(
     .position(at)
     .value(id.to_string())
     .hint("Pass unknown=\"skip\" to leave such ids out."))
-}
-
-/// Appends the bytes that a token's spelling stands for.
-type Append = fn(&[u8], &mut Vec<u8>);
-
-fn fixed_bytes(vocab: &Vocab, added: &AddedTokens, append: Append) -> Kind {
-    let highest = added.tokens().iter().map(|token| token.id as usize + 1).max().unwrap_or(0);
-    let mut spans = vec![HOLE; vocab.size().max(highest)];
-    let mut arena: Vec<u8> = Vec::new();
-    let mut put = |id: u32, spelled: &[u8]| {
-        let start = arena.len() as u32;
-        append(spelled, &mut arena);
-        spans[id as usize] = (start, arena.len() as u32);
-    };
-    for (id, token) in vocab.iter() {
-        put(id, token);
-    }
-    for token in added.tokens() {
-        if let Some(form) = added.decoded_form(token.id) {
-            put(token.id, form.as_bytes());
-        }
-    }
-    Kind::Bytes { arena, spans }
 }

@@ -8,9 +8,12 @@
 //! [`Errors::Reference`] a run of `<0xNN>` tokens that is not UTF-8 as a whole reads as one U+FFFD
 //! a byte, as the reference does, valid characters before the bad byte included.
 
+mod chain;
 mod clean_up;
 mod decoder;
+mod fixed;
 mod llama_cpp;
+mod local;
 mod sentencepiece;
 mod steps;
 mod stream;

@@ -16,10 +16,9 @@ use super::llama_cpp;
 impl Decoder {
     /// The bytes of an id, where they are the same wherever it stands and kept at hand.
     #[must_use]
-    pub fn fixed(&self, id: u32) -> Option<&[u8]> {
-        let Kind::Bytes { arena, spans } = &self.kind else { return None };
-        let &(start, end) = spans.get(id as usize)?;
-        arena.get(start as usize..end as usize)
+    pub fn fixed(&self, id: u32, vocab: &Vocab, added: &AddedTokens) -> Option<&[u8]> {
+        let Kind::Bytes(fixed) = &self.kind else { return None };
+        fixed.table(vocab, added).bytes(id)
     }
 
     /// The bytes of an id in mid-text; None for an id that the vocabulary lacks.
@@ -38,9 +37,9 @@ impl Decoder {
             return Ok(None);
         };
         let bytes = match &self.kind {
-            Kind::Bytes { arena, spans } => match spans.get(id as usize) {
-                Some(&(start, end)) if start <= end => arena[start as usize..end as usize].to_vec(),
-                _ => return Ok(None),
+            Kind::Bytes(fixed) => match fixed.table(vocab, added).bytes(id) {
+                Some(bytes) => bytes.to_vec(),
+                None => return Ok(None),
             },
             Kind::SentencePiece(rules) => match content {
                 Some(content) => content.to_vec(),
@@ -50,10 +49,10 @@ impl Decoder {
                 Some(content) => content.to_vec(),
                 None => llama_cpp::inside(rules, id, spelled),
             },
-            Kind::Steps(steps) => {
+            Kind::Steps(chain) => {
                 let mut token = spelled.to_vec();
                 let mut fused = false;
-                for step in steps {
+                for step in chain.steps() {
                     step.inside(&mut token, &mut fused)?;
                 }
                 token

@@ -27,7 +27,7 @@ use crate::vocab::{SeededMap, SeededSet};
 const MOST_ITEMS: usize = 4096;
 
 /// One part of a tokenizer of which the file and its configuration say different things.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Contradiction {
     /// The option that makes the difference, such as `tokenizer_config.json.do_lower_case`.
     pub option: String,

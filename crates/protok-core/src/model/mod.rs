@@ -213,7 +213,7 @@ pub fn joints(spec: &spec::Model, vocab: &Vocab, blank: char) -> Before {
 
 impl Model {
     /// Compiles a model for pieces that are text, or (`bytes`) any bytes. No token of `banned`
-    /// can come out of it.
+    /// can come out of it. For a BPE model, what was found out about it before may be `prepared`.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Artifact`] for what cannot run exactly.
@@ -223,11 +223,12 @@ impl Model {
         bytes: bool,
         vocab: &Vocab,
         banned: &FxHashSet<u32>,
+        prepared: Option<&bpe::Prepared>,
     ) -> Result<Self> {
         let unit = Self::unit(spec, bytes);
         Ok(match spec {
             spec::Model::Bpe(spec) => {
-                Self::Bpe(bpe::Bpe::compile(spec, semantics, unit, vocab, banned)?)
+                Self::Bpe(bpe::Bpe::compile(spec, semantics, unit, vocab, banned, prepared)?)
             }
             spec::Model::WordPiece(spec) => {
                 Self::WordPiece(wordpiece::WordPiece::compile(spec, unit, vocab, banned)?)

@@ -122,7 +122,8 @@ mod tests {
     fn check(spec: &spec::Model, longest: u32) -> usize {
         let vocab = Vocab::new(spec.tokens()).unwrap();
         let none = FxHashSet::default();
-        let model = Model::compile(spec, Semantics::HuggingFace, false, &vocab, &none).unwrap();
+        let model =
+            Model::compile(spec, Semantics::HuggingFace, false, &vocab, &none, None).unwrap();
         let mut scratch = Scratch::new(0, false);
         let mut out = Vec::new();
         for piece in pieces(longest) {

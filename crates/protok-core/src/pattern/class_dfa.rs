@@ -14,6 +14,8 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::RandomState;
+
 use super::nfa::{Nfa, NotInAlgebra, State};
 use super::node::{Next, Node};
 use crate::text::seam::letters;
@@ -22,6 +24,9 @@ const MAX_CLASSES: usize = 250;
 const MAX_STATES: usize = 4096;
 const MAX_WORK: usize = 10_000_000;
 const BLOCK: usize = 256;
+
+/// A pattern is compiled whenever a tokenizer is loaded, and most of that is hashing.
+type Numbers<K, V> = HashMap<K, V, RandomState>;
 
 /// The flag of a transition before which a match ends.
 const MATCH: u32 = 1 << 31;
@@ -330,7 +335,7 @@ impl Classes {
         }
         boundaries.sort_unstable();
         let mut inside = vec![false; sets.len()];
-        let mut numbers: HashMap<Vec<bool>, u8> = HashMap::new();
+        let mut numbers: Numbers<Vec<bool>, u8> = Numbers::default();
         let mut members = Vec::new();
         let mut runs = Vec::new();
         for group in boundaries.chunk_by(|one, other| one.0 == other.0) {
@@ -365,7 +370,7 @@ impl Classes {
             let end = self.runs.get(index + 1).map_or(all.len(), |&(next, _)| next as usize);
             all[start as usize..end].fill(class);
         }
-        let mut numbers: HashMap<&[u8], u16> = HashMap::new();
+        let mut numbers: Numbers<&[u8], u16> = Numbers::default();
         let mut blocks = Vec::new();
         let mut block_of = Vec::new();
         for block in all.chunks(BLOCK) {
@@ -383,7 +388,7 @@ impl Classes {
 struct Determinizer<'n> {
     nfa: &'n Nfa,
     classes: &'n Classes,
-    numbers: HashMap<Vec<u32>, u32>,
+    numbers: Numbers<Vec<u32>, u32>,
     lists: Vec<Vec<u32>>,
     /// For each state of the automaton, the last pass that visited it, and that listed it.
     visited: Vec<u32>,
@@ -398,7 +403,7 @@ impl<'n> Determinizer<'n> {
         let mut result = Determinizer {
             nfa,
             classes,
-            numbers: HashMap::new(),
+            numbers: Numbers::default(),
             lists: Vec::new(),
             visited: vec![0; count],
             listed: vec![0; count],

@@ -11,6 +11,8 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::RandomState;
+
 use super::charset::{self, CharSet};
 use super::node::{Mode, Next, Node};
 
@@ -63,7 +65,7 @@ type SetKey = (Vec<(char, char)>, bool);
 struct Builder {
     states: Vec<State>,
     sets: Vec<Next>,
-    numbers: HashMap<SetKey, usize>,
+    numbers: HashMap<SetKey, usize, RandomState>,
     /// The set of each possessive repeat and the state behind it.
     possessive: Vec<(usize, usize)>,
 }

@@ -27,6 +27,7 @@ use rustc_hash::FxHashSet;
 use crate::added_tokens::{AddedTokens, SpecialPolicy};
 use crate::decode::{DecodeOptions, Decoder};
 use crate::error::{Error, Result};
+use crate::model::bpe::Prepared;
 use crate::model::{self, Model, Scratch};
 use crate::normalize::Normalizer;
 use crate::postprocess::Template;
@@ -77,6 +78,15 @@ pub struct CompileOptions {
     pub cache_bytes: Option<usize>,
 }
 
+/// What was found out about a spec when it was compiled before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Known {
+    /// Whether no two entries of the vocabulary have one spelling.
+    pub distinct: bool,
+    /// See [`Prepared`].
+    pub bpe: Option<Prepared>,
+}
+
 /// A compiled spec.
 #[derive(Debug)]
 pub struct Pipeline {
@@ -117,6 +127,45 @@ impl Pipeline {
     /// run exactly.
     pub fn compile(spec: Spec, options: &CompileOptions) -> Result<Self> {
         let vocab = Vocab::new(spec.model.tokens())?;
+        Self::compile_around(vocab, spec, options, None)
+    }
+
+    /// Compiles a spec of which something is known from before; refuses what cannot be of it.
+    ///
+    /// # Errors
+    /// As [`Self::compile`].
+    pub(crate) fn compile_known(
+        spec: Spec,
+        options: &CompileOptions,
+        known: &Known,
+    ) -> Result<Self> {
+        let vocab = Vocab::new(spec.model.tokens())?.known_distinct(known.distinct);
+        let fits = match (&known.bpe, &spec.model) {
+            (Some(prepared), crate::spec::Model::Bpe(bpe)) => prepared.fits(bpe, &vocab),
+            (Some(_), _) => false,
+            (None, _) => true,
+        };
+        if !fits {
+            return Err(Error::artifact("model", "What was prepared is of another model."));
+        }
+        Self::compile_around(vocab, spec, options, known.bpe.as_ref())
+    }
+
+    /// What [`Self::compile_known`] would be spared.
+    pub(crate) fn known(&self) -> Known {
+        let bpe = match &self.model {
+            Model::Bpe(bpe) => bpe.prepared(),
+            _ => None,
+        };
+        Known { distinct: self.vocab.is_distinct(), bpe }
+    }
+
+    fn compile_around(
+        vocab: Vocab,
+        spec: Spec,
+        options: &CompileOptions,
+        prepared: Option<&Prepared>,
+    ) -> Result<Self> {
         let normalizer = Normalizer::compile(spec.normalizer.as_ref(), spec.semantics)?;
         let pre_tokenizer = PreTokenizer::compile(spec.pre_tokenizer.as_ref(), spec.semantics)?;
         let control = control_tokens(&spec, options)?;
@@ -129,7 +178,7 @@ impl Pipeline {
 
         let compile = |banned: &FxHashSet<u32>| {
             let bytes = pre_tokenizer.yields_bytes();
-            Model::compile(&spec.model, spec.semantics, bytes, &vocab, banned)
+            Model::compile(&spec.model, spec.semantics, bytes, &vocab, banned, prepared)
         };
         let model = compile(&FxHashSet::default())?;
         // No model but that of bytes yields what is not in the vocabulary, as most control tokens
@@ -147,7 +196,7 @@ impl Pipeline {
         let bytes = pre_tokenizer.yields_bytes();
         let stray = Stray::compile(&spec.model, &model, bytes, &vocab, &banned);
         let template = Template::compile(spec.post_processor.as_ref())?;
-        let decoder = Decoder::compile(spec.decoder.as_ref(), spec.semantics, &vocab, &added)?;
+        let decoder = Decoder::compile(spec.decoder.as_ref(), spec.semantics)?;
         Ok(Self {
             vocab,
             added,

@@ -235,7 +235,11 @@ impl Pipeline {
         for &id in ids {
             let end = match lengths.get(id as usize) {
                 Some(&length) if length != LONG => at.wrapping_add(u32::from(length)),
-                _ => match self.decoder.fixed(id).filter(|_| Some(id) != self.unknown) {
+                _ => match self
+                    .decoder
+                    .fixed(id, &self.vocab, &self.added)
+                    .filter(|_| Some(id) != self.unknown)
+                {
                     Some(bytes) => at.wrapping_add(bytes.len() as u32),
                     None => return Ok(None),
                 },
@@ -266,7 +270,7 @@ fn token_lengths(pipeline: &Pipeline) -> Option<Vec<u8>> {
     }
     let length = |id: usize| {
         let id = u32::try_from(id).ok().filter(|&id| Some(id) != pipeline.unknown)?;
-        u8::try_from(pipeline.decoder.fixed(id)?.len()).ok()
+        u8::try_from(pipeline.decoder.fixed(id, &pipeline.vocab, &pipeline.added)?.len()).ok()
     };
     Some((0..pipeline.size()).map(|id| length(id).unwrap_or(LONG)).collect())
 }

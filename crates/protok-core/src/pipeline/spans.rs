@@ -311,6 +311,7 @@ impl<'a> Walk<'a> {
     ) -> Result<bool> {
         let Some(known) = self.known else { return Ok(false) };
         let (before, words) = (self.spans.tokens.len(), self.word);
+        let fixed = |id| pipeline.decoder.fixed(id, &pipeline.vocab, &pipeline.added);
         let mut tiles = Tiles::new(matcher, text);
         let mut at = 0;
         loop {
@@ -321,7 +322,7 @@ impl<'a> Walk<'a> {
             for &end in self.ends.places() {
                 while at < end {
                     let token = known.get(self.spans.tokens.len()).copied();
-                    let found = token.and_then(|id| Some((id, pipeline.decoder.fixed(id)?)));
+                    let found = token.and_then(|id| Some((id, fixed(id)?)));
                     let fits = |&(_, bytes): &(u32, &[u8])| {
                         !bytes.is_empty() && text.as_bytes()[at..end].starts_with(bytes)
                     };

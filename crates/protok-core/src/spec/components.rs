@@ -47,7 +47,7 @@ pub enum PrependScheme {
 // Stage 2
 
 /// Stage 2: rewrites the text.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Normalizer {
     /// One after the other.
     Sequence(Vec<Normalizer>),
@@ -134,7 +134,7 @@ pub struct Precompiled {
 // Stage 3
 
 /// Stage 3: cuts the normalized text into pieces that the model never joins.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum PreTokenizer {
     /// One after the other, each on the pieces of the one before.
     Sequence(Vec<PreTokenizer>),
@@ -262,7 +262,7 @@ fn five() -> usize {
 // Stage 5
 
 /// Stage 5: adds the template's control tokens.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum PostProcessor {
     /// One after the other.
     Sequence(Vec<PostProcessor>),
@@ -338,7 +338,7 @@ pub struct TemplateToken {
 }
 
 /// See [`PostProcessor::Template`].
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TemplateProcessing {
     /// The template for one text.
     pub single: Vec<TemplateItem>,
@@ -352,7 +352,7 @@ pub struct TemplateProcessing {
 // Stage 6
 
 /// Stage 6: turns tokens back into text.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Decoder {
     /// One after the other.
     Sequence(Vec<Decoder>),

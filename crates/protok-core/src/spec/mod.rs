@@ -41,7 +41,7 @@ pub enum Semantics {
 }
 
 /// The full declarative description of one tokenizer.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Spec {
     /// Whose rules hold for every stage that has no `semantics` of its own.
     pub semantics: Semantics,

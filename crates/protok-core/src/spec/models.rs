@@ -1,11 +1,11 @@
-//! The models of stage 4 as plain data.
+//! The models of stage 4 as plain data. What is large in them is left out of their JSON.
 
 use serde::{Deserialize, Serialize};
 
 use super::vocabulary::TokenList;
 
 /// Stage 4: turns each piece into tokens of the vocabulary.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Model {
     /// Byte-pair encoding.
     Bpe(Bpe),
@@ -75,21 +75,24 @@ impl Model {
 }
 
 /// Which pairs merge, and in what order.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Merges {
     /// A list of pairs of ids; the earlier a pair stands, the earlier it merges. A pair that is
     /// listed twice has the place of its last mention.
     Listed(Vec<(u32, u32)>),
     /// Any two neighbours whose joined bytes are a token merge, lowest id first (tiktoken).
+    #[default]
     ByRank,
 }
 
 /// See [`Model::Bpe`].
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Bpe {
     /// The vocabulary. With [`Merges::ByRank`] tokens are raw bytes, otherwise text.
+    #[serde(skip)]
     pub vocab: TokenList,
     /// The merges.
+    #[serde(skip)]
     pub merges: Merges,
     /// Chance of leaving a merge out (BPE-dropout, Provilkov et al. 2020).
     pub dropout: Option<f32>,
@@ -111,9 +114,10 @@ pub struct Bpe {
 }
 
 /// See [`Model::WordPiece`].
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WordPiece {
     /// The vocabulary.
+    #[serde(skip)]
     pub vocab: TokenList,
     /// The token for a piece that cannot be covered.
     pub unk_token: String,
@@ -124,13 +128,16 @@ pub struct WordPiece {
 }
 
 /// See [`Model::Unigram`].
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Unigram {
     /// The pieces.
+    #[serde(skip)]
     pub vocab: TokenList,
     /// The log probability of each entry of `vocab`, in its order.
+    #[serde(skip)]
     pub scores: Vec<f64>,
     /// What each entry of `vocab` is for, in its order; empty where all are normal.
+    #[serde(skip)]
     pub kinds: Vec<PieceKind>,
     /// Place of the unknown token in `vocab`.
     pub unk_id: Option<usize>,
@@ -158,13 +165,16 @@ pub enum PieceKind {
 }
 
 /// See [`Model::SentencePieceBpe`].
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SentencePieceBpe {
     /// The pieces.
+    #[serde(skip)]
     pub vocab: TokenList,
     /// The score of each entry of `vocab`, in its order: the higher, the earlier it is joined.
+    #[serde(skip)]
     pub scores: Vec<f64>,
     /// What each entry of `vocab` is for, in its order; empty where all are normal.
+    #[serde(skip)]
     pub kinds: Vec<PieceKind>,
     /// Place of the unknown token in `vocab`.
     pub unk_id: Option<usize>,
@@ -183,13 +193,16 @@ pub enum WordUnit {
 }
 
 /// See [`Model::SentencePieceWord`].
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SentencePieceWord {
     /// The pieces.
+    #[serde(skip)]
     pub vocab: TokenList,
     /// The score of each entry of `vocab`, in its order. Nothing depends on them.
+    #[serde(skip)]
     pub scores: Vec<f64>,
     /// What each entry of `vocab` is for, in its order; empty where all are normal.
+    #[serde(skip)]
     pub kinds: Vec<PieceKind>,
     /// Words or characters.
     pub unit: WordUnit,
@@ -200,25 +213,28 @@ pub struct SentencePieceWord {
 }
 
 /// See [`Model::Greedy`].
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Greedy {
     /// The vocabulary: raw bytes.
+    #[serde(skip)]
     pub vocab: TokenList,
 }
 
 /// See [`Model::Bytes`].
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Bytes {
     /// The vocabulary, for decoding: the token of each byte spelled as that byte.
+    #[serde(skip)]
     pub vocab: TokenList,
     /// The id of byte 0; the others follow.
     pub offset: u32,
 }
 
 /// See [`Model::WordLevel`].
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WordLevel {
     /// The vocabulary.
+    #[serde(skip)]
     pub vocab: TokenList,
     /// The token for a piece that the vocabulary lacks.
     pub unk_token: String,

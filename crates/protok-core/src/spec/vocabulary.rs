@@ -53,6 +53,20 @@ impl TokenList {
         Ok(())
     }
 
+    /// A list of what [`Self::parts`] gave; none if the parts do not belong together.
+    #[must_use]
+    pub(crate) fn of_parts(arena: Vec<u8>, ends: Vec<u32>, ids: Vec<u32>) -> Option<Self> {
+        let whole = ends.last().map_or(0, |&end| end as usize) == arena.len();
+        let fits = whole && ends.is_sorted() && ends.len() == ids.len();
+        fits.then_some(Self { arena, ends, ids })
+    }
+
+    /// The text of all entries, where each ends in it, and their ids.
+    #[must_use]
+    pub(crate) fn parts(&self) -> (&[u8], &[u32], &[u32]) {
+        (&self.arena, &self.ends, &self.ids)
+    }
+
     /// The bytes of all tokens together.
     #[must_use]
     pub fn text_len(&self) -> usize {

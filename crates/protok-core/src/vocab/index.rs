@@ -10,7 +10,12 @@ use std::hash::{BuildHasher, Hasher};
 
 use foldhash::fast::RandomState;
 
+use crate::memory::prefetch;
+
 const EMPTY: u64 = u64::MAX;
+
+/// The places of so many spellings are brought near before the first of them is written.
+const AHEAD: usize = 32;
 
 /// See the [module](self). Entries are numbers below [`u32::MAX`], whose spelling the caller knows.
 #[derive(Debug, Default)]
@@ -27,6 +32,25 @@ impl TokenIndex {
         let mut index = Self::default();
         if tokens > 0 {
             index.slots = vec![EMPTY; (tokens * 2).next_power_of_two()];
+        }
+        index
+    }
+
+    /// An index of so many spellings. Of two equal ones the last counts.
+    pub(crate) fn of<'a>(tokens: usize, spelling: impl Fn(u32) -> &'a [u8]) -> Self {
+        let mut index = Self::with_capacity(tokens);
+        let mut halves = [0; AHEAD];
+        let mut done = 0;
+        while done < tokens {
+            let count = AHEAD.min(tokens - done);
+            for (half, entry) in halves.iter_mut().zip(done as u32..).take(count) {
+                *half = index.half(spelling(entry));
+                prefetch(&index.slots, Self::place(*half, index.slots.len()));
+            }
+            for (&half, entry) in halves.iter().zip(done as u32..).take(count) {
+                index.insert_half(half, spelling(entry), entry, &spelling);
+            }
+            done += count;
         }
         index
     }
@@ -78,7 +102,17 @@ impl TokenIndex {
         if (self.len + 1) * 2 > self.slots.len() {
             self.grow();
         }
-        let half = self.half(token);
+        self.insert_half(self.half(token), token, entry, spelling);
+    }
+
+    #[inline]
+    fn insert_half<'a>(
+        &mut self,
+        half: u64,
+        token: &[u8],
+        entry: u32,
+        spelling: impl Fn(u32) -> &'a [u8],
+    ) {
         let mask = self.slots.len() - 1;
         let mut at = Self::place(half, self.slots.len());
         loop {
@@ -119,11 +153,13 @@ mod tests {
         let spellings: Vec<Vec<u8>> =
             (0..5000u32).map(|i| (i * i % 3001).to_string().into_bytes()).collect();
         let spelling = |entry: u32| spellings[entry as usize].as_slice();
-        for reserved in [0, 10, 5000] {
-            let mut index = TokenIndex::with_capacity(reserved);
+        for at_once in [0, 10, 5000] {
+            let mut index = TokenIndex::of(at_once, spelling);
             let mut last: HashMap<&[u8], u32> = HashMap::new();
             for (entry, token) in (0..).zip(&spellings) {
-                index.insert(token, entry, spelling);
+                if entry as usize >= at_once {
+                    index.insert(token, entry, spelling);
+                }
                 last.insert(token, entry);
             }
             assert_eq!(index.len(), last.len());

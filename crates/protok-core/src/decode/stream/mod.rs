@@ -11,7 +11,6 @@
 
 mod flow;
 mod literal;
-mod local;
 mod stage;
 mod utf8;
 
@@ -21,6 +20,7 @@ pub use utf8::Utf8;
 use super::clean_up::token_rules;
 use super::decoder::{DecodeOptions, Decoder, Errors, Kind, Unknown, refuse_unknown};
 use super::llama_cpp::{self, CLEAN};
+use super::local::Locals;
 use super::sentencepiece::Place;
 use super::steps::Step;
 use crate::added_tokens::AddedTokens;
@@ -30,7 +30,6 @@ use crate::text::tidy::TIDY;
 use crate::vocab::Vocab;
 
 use literal::Literal;
-use local::Locals;
 use stage::{Memory, Stage, Whole};
 
 /// A decoder and its options as a row of stages.
@@ -60,7 +59,7 @@ impl Head {
         let mut stages = Vec::new();
         let mut locals = None;
         match &decoder.kind {
-            Kind::Bytes { .. } => {}
+            Kind::Bytes(_) => {}
             Kind::SentencePiece(rules) => {
                 if rules.denormalizes() {
                     stages.extend([Stage::Fuse, Stage::Whole(Whole::Denormalize)]);
@@ -72,10 +71,11 @@ impl Head {
                 }
             }
             Kind::Blanks => locals = Some(Locals::join()),
-            Kind::Steps(steps) => {
-                let taken = Locals::of(steps).map_or(0, |(found, taken)| {
-                    locals = Some(found);
-                    taken
+            Kind::Steps(chain) => {
+                let steps = chain.steps();
+                let taken = chain.locals().map_or(0, |(found, taken)| {
+                    locals = Some(found.clone());
+                    *taken
                 });
                 if taken > 0 && taken < steps.len() {
                     stages.push(Stage::Fuse);
@@ -218,9 +218,7 @@ impl Decoder {
         unknown: Unknown,
     ) -> Result<()> {
         let known = match &self.kind {
-            Kind::Bytes { spans, .. } => {
-                spans.get(id as usize).is_some_and(|(start, end)| start <= end)
-            }
+            Kind::Bytes(fixed) => fixed.table(vocab, added).bytes(id).is_some(),
             _ => added.decoded_form(id).is_some() || vocab.bytes(id).is_some(),
         };
         if known { Ok(()) } else { refuse_unknown(at, id, vocab, added, unknown) }
@@ -243,9 +241,9 @@ impl Decoder {
             return Ok(None);
         }
         let bytes = match (&self.kind, &head.locals) {
-            (Kind::Bytes { arena, spans }, _) => match spans.get(id as usize) {
-                Some(&(start, end)) if start <= end => &arena[start as usize..end as usize],
-                _ => return Ok(None),
+            (Kind::Bytes(fixed), _) => match fixed.table(vocab, added).bytes(id) {
+                Some(bytes) => bytes,
+                None => return Ok(None),
             },
             (Kind::Steps(_) | Kind::Blanks, Some(locals)) => {
                 let token = added.decoded_form(id).map(str::as_bytes).or_else(|| vocab.bytes(id));
@@ -288,11 +286,9 @@ impl Decoder {
         }
         let input = &mut stream.input;
         match &self.kind {
-            Kind::Bytes { arena, spans } => match spans.get(id as usize) {
-                Some(&(start, end)) if start <= end => {
-                    input.push(&arena[start as usize..end as usize], origin);
-                }
-                _ => refuse_unknown(0, id, vocab, added, head.options.unknown)?,
+            Kind::Bytes(fixed) => match fixed.table(vocab, added).bytes(id) {
+                Some(bytes) => input.push(bytes, origin),
+                None => refuse_unknown(0, id, vocab, added, head.options.unknown)?,
             },
             Kind::SentencePiece(rules) => {
                 let mut run = rules.resume(stream.place);

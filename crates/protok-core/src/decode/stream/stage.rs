@@ -406,9 +406,10 @@ impl Whole {
             }
             *before = Some(token.clone());
         }
-        let Decoding::Steps(steps) = &decoder.kind else { return Ok(Some(token)) };
+        let Decoding::Steps(chain) = &decoder.kind else { return Ok(Some(token)) };
         let length = token.len();
-        let tokens = steps[index].run(vec![token], super::super::Errors::Replace, length)?;
+        let tokens =
+            chain.steps()[index].run(vec![token], super::super::Errors::Replace, length)?;
         Ok(tokens.into_iter().next())
     }
 }

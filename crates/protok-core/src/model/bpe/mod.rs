@@ -8,6 +8,7 @@
 pub mod dropout;
 pub mod merge;
 pub mod pairs;
+mod prepared;
 mod ranks;
 mod reach;
 pub mod reference;
@@ -27,8 +28,12 @@ use crate::vocab::Vocab;
 use dropout::Dropout;
 use merge::WINDOW;
 use pairs::Pairs;
+pub use prepared::{Prepared, Rules};
 use symbols::{Symbol, Symbols, Unit, VANISHING};
 use whole::Whole;
+
+/// The two large tables of so many tokens are built beside each other.
+const LARGE: usize = 1 << 15;
 
 /// A compiled BPE model.
 #[derive(Debug)]
@@ -39,14 +44,16 @@ pub struct Bpe {
     symbols: Symbols,
     whole: Option<Whole>,
     dropout: f32,
-    /// How many bytes of a piece each token covers, where that is certain; else 0.
-    lengths: Vec<u32>,
+    /// How many bytes of a piece each token covers, where that is certain, else 0; once somebody
+    /// asked where tokens stand.
+    lengths: OnceLock<Vec<u32>>,
     /// The rank of every pair of bytes, where pieces are bytes and places do not matter.
     byte_ranks: Option<Box<[u32]>>,
 }
 
 impl Bpe {
-    /// Compiles a model. No token of `banned` can come out of it.
+    /// Compiles a model. No token of `banned` can come out of it. What was found out about the
+    /// vocabulary before need not be found out again; it must [fit](Prepared::fits).
     ///
     /// # Errors
     /// [`crate::ErrorKind::Artifact`] where a merge has no result in the vocabulary.
@@ -56,36 +63,47 @@ impl Bpe {
         unit: Unit,
         vocab: &Vocab,
         banned: &FxHashSet<u32>,
+        prepared: Option<&Prepared>,
     ) -> Result<Self> {
-        let symbols = Symbols::compile(spec, semantics, unit, vocab, banned);
-        let pairs = match &spec.merges {
-            Merges::Listed(list) => {
+        let known = prepared.map(|prepared| &*prepared.tables);
+        let symbols = Symbols::compile(spec, semantics, unit, vocab, banned, known);
+        let pairs = || match (prepared.filter(|_| banned.is_empty()), &spec.merges) {
+            (Some(prepared), _) => Ok(prepared.pairs(spec)),
+            (None, Merges::Listed(list)) => {
                 let mut rules = rules::listed(spec, list, vocab)?;
                 if rules.iter().any(|rule| banned.contains(&rule.2)) {
                     rules.retain(|rule| !banned.contains(&rule.2));
                 }
-                Pairs::listed(&rules)
+                Ok(Pairs::listed(&rules))
             }
-            Merges::ByRank => ranks::needed(vocab, banned, &symbols),
+            (None, Merges::ByRank) => Ok(ranks::needed(vocab, banned, &symbols)),
         };
-        let whole = match (spec.ignore_merges, spec.whole_line_ends) {
-            (true, _) => Some(Whole::compile(unit, vocab, banned, None)?),
-            (false, true) => Some(Whole::compile(Unit::Byte, vocab, banned, Some(is_line_ends))?),
-            (false, false) => None,
+        let whole = || match (spec.ignore_merges, spec.whole_line_ends) {
+            (true, _) => Whole::compile(unit, vocab, banned, None).map(Some),
+            (false, true) => {
+                Whole::compile(Unit::Byte, vocab, banned, Some(is_line_ends)).map(Some)
+            }
+            (false, false) => Ok(None),
         };
-        let lengths = symbols.lengths(vocab);
+        let (pairs, whole) = match spec.ignore_merges && vocab.len() >= LARGE {
+            true => both(pairs, whole),
+            false => (pairs(), whole()),
+        };
+        let (pairs, whole): (Pairs, Option<Whole>) = (pairs?, whole?);
         let byte_ranks = symbols.byte_ranks(&pairs);
         let dropout = spec.dropout.unwrap_or(0.0);
         let implied = (spec.merges == Merges::ByRank).then(|| (OnceLock::new(), banned.clone()));
+        let lengths = OnceLock::new();
         Ok(Self { pairs, implied, symbols, whole, dropout, lengths, byte_ranks })
     }
 
     /// Whether any of these tokens can come out of the model.
     #[must_use]
     pub fn can_yield(&self, ids: &FxHashSet<u32>, vocab: &Vocab) -> bool {
-        self.whole.as_ref().is_some_and(|whole| whole.holds_any(ids, vocab))
-            || self.symbols.can_yield(ids, vocab)
-            || self.pairs.targets().any(|id| ids.contains(&id))
+        !ids.is_empty()
+            && (self.whole.as_ref().is_some_and(|whole| whole.holds_any(ids, vocab))
+                || self.symbols.can_yield(ids, vocab)
+                || self.pairs.targets().any(|id| ids.contains(&id)))
     }
 
     /// All rules by the definition.
@@ -179,9 +197,10 @@ impl Bpe {
         ids.clear();
         let encoded = self.encode(piece, vocab, scratch, &mut ids);
         let before = out.len();
+        let lengths = self.lengths.get_or_init(|| self.symbols.lengths(vocab));
         let mut end = 0;
         let certain = ids.iter().all(|&id| {
-            let length = self.lengths.get(id as usize).map_or(0, |&length| length as usize);
+            let length = lengths.get(id as usize).map_or(0, |&length| length as usize);
             out.push(Symbol { id, start: end, end: end + length });
             end += length;
             length > 0
@@ -311,6 +330,18 @@ impl Engine for Bpe {
     fn can_yield(&self, ids: &FxHashSet<u32>, vocab: &Vocab) -> bool {
         self.can_yield(ids, vocab)
     }
+}
+
+/// Runs two pieces of work beside each other.
+fn both<A, B: Send>(one: impl FnOnce() -> A, other: impl FnOnce() -> B + Send) -> (A, B) {
+    std::thread::scope(|scope| {
+        let other = scope.spawn(other);
+        let one = one();
+        match other.join() {
+            Ok(other) => (one, other),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
 }
 
 /// Whether a token is nothing but line ends.

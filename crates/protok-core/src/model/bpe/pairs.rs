@@ -4,7 +4,7 @@
 //! load answers whether a pair merges and when; what it becomes is read only when it does. Rules
 //! that were made to crowd together under one multiplier are placed by another.
 
-use crate::memory::Region;
+use crate::memory::{Region, prefetch};
 use crate::vocab::SeededMap;
 
 /// A rank that no pair has: the pair does not merge.
@@ -128,6 +128,23 @@ impl Pairs {
 }
 
 impl Pairs {
+    /// What each listed rule makes; nothing where that is its rank.
+    pub(super) fn listed_targets(&self) -> &[u32] {
+        &self.targets
+    }
+
+    /// The rules by rising rank, where that is what they make; none if ids or ranks are too large
+    /// for the packed form.
+    pub(super) fn packed_rules(&self) -> Option<Vec<(u32, u32, u32)>> {
+        let Slots::Packed { slots, .. } = &self.slots else { return None };
+        let taken = slots.iter().filter(|&&slot| slot != EMPTY);
+        let field = |slot: u64, place: u32| (slot >> (place * FIELD)) as u32 & FIELD_MAX;
+        let mut rules: Vec<(u32, u32, u32)> =
+            taken.map(|&slot| (field(slot, 2), field(slot, 1), field(slot, 0))).collect();
+        rules.sort_unstable_by_key(|&(left, right, rank)| (rank, left, right));
+        Some(rules)
+    }
+
     /// Everything that a rule makes, in no order.
     pub fn targets(&self) -> impl Iterator<Item = u32> + '_ {
         let packed = match &self.slots {
@@ -156,6 +173,9 @@ const MULTIPLIERS: [u64; 4] =
 /// So many slots are looked at for each rule on average before the next multiplier is tried; three
 /// are usual.
 const CROWDED: usize = 16;
+
+/// The places of so many rules are brought near before the first of them is written.
+const AHEAD: usize = 32;
 
 /// A rule that is added goes at most so far from its place.
 const NEAR: usize = 256;
@@ -186,17 +206,28 @@ impl Slots {
         slots.fill(EMPTY);
         let mut filter = vec![0; capacity * 4 / 64];
         let mut left_over = CROWDED * (count + 64);
-        for (left, right, rank) in rules {
-            let key = u64::from(left) << FIELD | u64::from(right);
-            let bit = place(key, shift - 2, multiplier);
-            filter[bit / 64] |= 1 << (bit % 64);
-            let mut at = bit >> 2;
-            while slots[at & (capacity - 1)] != EMPTY && slots[at & (capacity - 1)] >> FIELD != key
-            {
-                at += 1;
-                left_over = left_over.checked_sub(1)?;
+        let mut near = Vec::with_capacity(AHEAD);
+        let mut rules = rules.fuse();
+        loop {
+            for (left, right, rank) in rules.by_ref().take(AHEAD) {
+                let key = u64::from(left) << FIELD | u64::from(right);
+                let bit = place(key, shift - 2, multiplier);
+                filter[bit / 64] |= 1 << (bit % 64);
+                prefetch(&slots, bit >> 2);
+                near.push((key, bit >> 2, rank));
             }
-            slots[at & (capacity - 1)] = key << FIELD | u64::from(rank);
+            if near.is_empty() {
+                break;
+            }
+            for (key, mut at, rank) in near.drain(..) {
+                while slots[at & (capacity - 1)] != EMPTY
+                    && slots[at & (capacity - 1)] >> FIELD != key
+                {
+                    at += 1;
+                    left_over = left_over.checked_sub(1)?;
+                }
+                slots[at & (capacity - 1)] = key << FIELD | u64::from(rank);
+            }
         }
         Some(Self::Packed { slots, filter, shift, multiplier })
     }

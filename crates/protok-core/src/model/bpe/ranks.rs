@@ -115,7 +115,8 @@ mod tests {
             whole_line_ends: false,
             dropout: None,
         };
-        let model = Bpe::compile(&spec, Semantics::Tiktoken, Unit::Byte, &vocab, banned).unwrap();
+        let model =
+            Bpe::compile(&spec, Semantics::Tiktoken, Unit::Byte, &vocab, banned, None).unwrap();
         (model, vocab)
     }
 

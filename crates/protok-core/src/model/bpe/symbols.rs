@@ -28,7 +28,8 @@ pub struct Symbol {
     pub end: usize,
 }
 
-const UNKNOWN: u32 = u32::MAX;
+/// No token.
+pub(super) const UNKNOWN: u32 = u32::MAX;
 
 /// No token: merges with nothing, and is gone when the merges are done.
 pub(super) const VANISHING: u32 = u32::MAX - 1;
@@ -44,6 +45,10 @@ pub enum Unit {
     Byte,
 }
 
+/// The token of each byte (or ASCII character), or [`UNKNOWN`]: in the middle of a piece, at its
+/// start, at its end, alone.
+pub type Tables = [[u32; 256]; 4];
+
 /// How pieces become symbols.
 #[derive(Debug)]
 pub struct Symbols {
@@ -55,9 +60,7 @@ pub struct Symbols {
     byte_fallback: bool,
     /// A unit that becomes nothing stands in the way of merges.
     stands: bool,
-    /// The token of each byte (or ASCII character): in the middle of a piece, at its start, at
-    /// its end, alone.
-    tables: Box<[[u32; 256]; 4]>,
+    tables: Box<Tables>,
     /// The tokens of single characters beyond ASCII, where places do not matter.
     characters: FxHashMap<char, u32>,
     /// Tokens that must not come out, but as the unknown token.
@@ -68,7 +71,8 @@ const AT_START: usize = 1;
 const AT_END: usize = 2;
 
 impl Symbols {
-    /// Prepares the tables.
+    /// Prepares the tables, from those that the vocabulary has if nothing is banned where they are
+    /// known.
     #[must_use]
     pub fn compile(
         spec: &spec::Bpe,
@@ -76,6 +80,7 @@ impl Symbols {
         unit: Unit,
         vocab: &Vocab,
         banned: &FxHashSet<u32>,
+        known: Option<&Tables>,
     ) -> Self {
         let unk = spec.unk_token.clone().map(|token| {
             let id = vocab.id(token.as_bytes());
@@ -95,6 +100,11 @@ impl Symbols {
         };
         for place in 0..4 {
             for byte in 0..=255u8 {
+                if let Some(known) = known {
+                    let id = Some(known[place][byte as usize]).filter(|&id| id != UNKNOWN);
+                    symbols.tables[place][byte as usize] = symbols.allowed(id).unwrap_or(UNKNOWN);
+                    continue;
+                }
                 symbols.tables[place][byte as usize] = match unit {
                     Unit::Byte => symbols.allowed(vocab.id(&[byte])).unwrap_or(UNKNOWN),
                     Unit::AlphabetByte => {
@@ -109,17 +119,26 @@ impl Symbols {
             }
         }
         if unit == Unit::Character && symbols.prefix.is_empty() && symbols.suffix.is_empty() {
-            for (_, token) in vocab.iter() {
+            let distinct = vocab.is_distinct();
+            for (id, token) in vocab.iter() {
                 let Ok(token) = std::str::from_utf8(token) else { continue };
                 let mut chars = token.chars();
                 if let (Some(c), None) = (chars.next(), chars.next())
-                    && let Some(id) = symbols.allowed(vocab.id(token.as_bytes()))
+                    && let Some(id) = symbols.allowed(match distinct {
+                        true => Some(id),
+                        false => vocab.id(token.as_bytes()),
+                    })
                 {
                     symbols.characters.insert(c, id);
                 }
             }
         }
         symbols
+    }
+
+    /// The tables.
+    pub(super) fn tables(&self) -> &Tables {
+        &self.tables
     }
 
     /// The spelling of unit `c` at a place, with prefix and suffix.
@@ -154,6 +173,7 @@ impl Symbols {
             return lengths;
         }
         let unknown = self.unk.as_ref().and_then(|unk| unk.1);
+        let mut bytes = Vec::new();
         for (id, token) in vocab.iter() {
             if Some(id) == unknown
                 || vocab.is_respelled(id)
@@ -167,10 +187,12 @@ impl Symbols {
             };
             lengths[id as usize] = match self.unit {
                 Unit::Byte | Unit::Character => token.len() as u32,
-                Unit::AlphabetByte => std::str::from_utf8(token)
-                    .ok()
-                    .and_then(alphabet::decode)
-                    .map_or(0, |bytes| bytes.len() as u32),
+                Unit::AlphabetByte => {
+                    bytes.clear();
+                    // What is not spelled in the alphabet leaves it empty.
+                    let _ = alphabet::decode_into(token, &mut bytes);
+                    bytes.len() as u32
+                }
             };
         }
         lengths

@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 
 use super::symbols::Unit;
 use crate::error::Result;
-use crate::memory::Region;
+use crate::memory::{Region, prefetch};
 use crate::model::cache::{key, mixed};
 use crate::text::alphabet;
 use crate::vocab::Vocab;
@@ -62,6 +62,9 @@ fn long_hash(piece: &[u8]) -> u64 {
 /// to be slow.
 const CROWDED: usize = 64;
 
+/// The places of so many tokens are brought near before the first of them is written.
+const AHEAD: usize = 32;
+
 impl Whole {
     /// Of all tokens but those of `banned`, or of those of them that are `among` some.
     ///
@@ -78,55 +81,67 @@ impl Whole {
         let tokens = vocab.spellings().filter(|(_, token)| among.is_none_or(|among| among(token)));
         let count = tokens.count();
         let bits = (count * 8 / 7 + 2).next_power_of_two().trailing_zeros();
+        // Tokens crowd together where most slots are taken.
+        let mut crowded = count > (1 << bits) / 4 * 3;
         let mut whole = Self {
-            slots: Region::zeroed(1 << bits),
+            slots: Region::zeroed(if crowded { 0 } else { 1 << bits }),
             shift: u64::BITS - bits,
             short: Filter::new(count),
             long: Filter::new(count),
             index: None,
         };
         whole.slots.expect_use();
-        let mut crowded = false;
+        let mut decoded = Vec::new();
+        let mut near = Vec::with_capacity(AHEAD);
         for (id, token) in vocab.spellings() {
             if banned.contains(&id) || among.is_some_and(|among| !among(token)) {
                 continue;
             }
-            let decoded = match unit {
-                Unit::Byte | Unit::Character => None,
-                Unit::AlphabetByte => {
-                    match std::str::from_utf8(token).ok().and_then(alphabet::decode) {
-                        None => continue,
-                        some => some,
-                    }
-                }
+            decoded.clear();
+            let token = match unit {
+                Unit::Byte | Unit::Character => token,
+                Unit::AlphabetByte if alphabet::decode_into(token, &mut decoded) => &decoded,
+                Unit::AlphabetByte => continue,
             };
-            let token = decoded.as_deref().unwrap_or(token);
-            crowded |= !whole.insert(token, id);
             if let Some(index) = &mut index {
                 index.insert(token, id)?;
             }
+            let Some([key]) = key::<1>(token, 0, token.len()) else {
+                whole.long.insert(long_hash(token));
+                continue;
+            };
+            let hash = mixed(&[key]);
+            whole.short.insert(hash);
+            if !crowded {
+                prefetch(&whole.slots, (hash >> whole.shift) as usize);
+                near.push((key, hash, id));
+            }
+            if near.len() == AHEAD {
+                crowded |= !near.drain(..).all(|token| whole.insert(token));
+            }
         }
+        crowded |= !near.drain(..).all(|token| whole.insert(token));
         if crowded {
             // All may be there then, and is looked up by its hash.
             whole.slots = Region::zeroed(0);
+            index.as_ref().unwrap_or(vocab).expect_look_ups();
         }
         whole.index = index;
         Ok(whole)
     }
 
-    /// Puts a token into the table if it is short; false if there is no room near its place.
-    fn insert(&mut self, token: &[u8], id: u32) -> bool {
-        let Some(key) = key::<1>(token, 0, token.len()) else {
-            self.long.insert(long_hash(token));
-            return true;
-        };
-        let hash = mixed(&key);
-        self.short.insert(hash);
+    /// Puts a short token into the table; false if there is no room near its place.
+    fn insert(&mut self, (key, hash, id): (u128, u64, u32)) -> bool {
         let mask = self.slots.len() - 1;
         let place = (hash >> self.shift) as usize;
-        let mut near = (place..place + CROWDED).map(|at| at & mask);
-        let found = near.find(|&at| [0, key[0]].contains(&self.slots[at][0]));
-        found.map(|at| self.slots[at] = [key[0], u128::from(id)]).is_some()
+        for at in place..place + CROWDED {
+            let slot = &mut self.slots[at & mask];
+            if slot[0] == 0 || slot[0] == key {
+                *slot = [key, u128::from(id)];
+                return true;
+            }
+        }
+        false
     }
 
     /// The token that a piece is.

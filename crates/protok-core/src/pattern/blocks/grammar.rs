@@ -5,6 +5,8 @@
 
 use std::collections::HashSet;
 
+use foldhash::fast::RandomState;
+
 use super::super::class_dfa::ClassDfa;
 use super::super::parse::{Dialect, parse};
 
@@ -115,16 +117,42 @@ impl Grammar {
 
     /// The grammar of a pattern, if it is one of [`Self::KNOWN`]; `dialect` is the pattern's.
     pub fn of(dfa: &ClassDfa, dialect: Dialect) -> Option<Self> {
-        Self::KNOWN.into_iter().find(|grammar| {
+        let found = |text: &[u8]| first_match(dfa, text);
+        let (prefixed, cased, digits) = (found(b".a "), found(b"aB "), found(b"1111 "));
+        // To compare is to compile, so it is done with what a few texts leave.
+        let may_be = |grammar: &Self| {
+            let most = if grammar.most_digits == 0 { 4 } else { grammar.most_digits as usize };
+            prefixed == 1 + usize::from(grammar.any_prefix)
+                && cased == 2 - usize::from(grammar.cases)
+                && digits == most
+        };
+        Self::KNOWN.into_iter().filter(may_be).find(|grammar| {
             let Ok(node) = parse(&grammar.pattern(), dialect) else { return false };
             ClassDfa::new(&node).is_ok_and(|own| same_on_ascii(dfa, &own))
         })
     }
 }
 
+/// Where the match ends that begins an ASCII text.
+fn first_match(dfa: &ClassDfa, text: &[u8]) -> usize {
+    let (mut state, mut end) = (dfa.start(), 0);
+    for at in 0..=text.len() {
+        let step = dfa.step(state, dfa.class_at(text, at).0);
+        if step.is_match() {
+            end = at;
+        }
+        if step.is_stop() {
+            break;
+        }
+        state = step.state();
+    }
+    end
+}
+
 /// Whether two automata find the same matches in ASCII text that other text may follow.
 fn same_on_ascii(one: &ClassDfa, other: &ClassDfa) -> bool {
-    let mut seen = HashSet::from([(one.start(), other.start())]);
+    let mut seen: HashSet<(usize, usize), RandomState> =
+        [(one.start(), other.start())].into_iter().collect();
     let mut todo = vec![(one.start(), other.start())];
     while let Some((left, right)) = todo.pop() {
         for byte in 0..128 {

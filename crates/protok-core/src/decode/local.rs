@@ -3,8 +3,8 @@
 //! Most decoders begin with such steps and then join all tokens. Of a token they need to know no
 //! more than whether it is the first, so that its bytes go straight to the stages behind them.
 
-use super::super::clean_up::{clean_up_token, token_rules};
-use super::super::steps::{Step, byte_level, fallback_byte};
+use super::clean_up::{clean_up_token, token_rules};
+use super::steps::{Step, byte_level, fallback_byte};
 
 /// A step that reads one token at a time.
 #[derive(Debug, Clone)]
@@ -29,12 +29,12 @@ pub(super) struct Locals {
 
 impl Locals {
     /// For a decoder that only joins tokens with blanks.
-    pub(super) fn join() -> Self {
+    pub fn join() -> Self {
         Self { steps: vec![Local::Join] }
     }
 
     /// The steps up to the first that joins all tokens, or to the end, and how many there are.
-    pub(super) fn of(steps: &[Step]) -> Option<(Self, usize)> {
+    pub fn of(steps: &[Step]) -> Option<(Self, usize)> {
         let mut found = Vec::new();
         for (index, step) in steps.iter().enumerate() {
             // What byte tokens become is joined, and then no token any more.
@@ -71,7 +71,7 @@ impl Locals {
     }
 
     /// Appends the bytes of a token to `out`, which is empty; `spare` is memory.
-    pub(super) fn read(&self, token: &[u8], first: bool, out: &mut Vec<u8>, spare: &mut Vec<u8>) {
+    pub fn read(&self, token: &[u8], first: bool, out: &mut Vec<u8>, spare: &mut Vec<u8>) {
         out.extend_from_slice(token);
         for step in &self.steps {
             match step {
