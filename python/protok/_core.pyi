@@ -209,11 +209,7 @@ class Tokenizer:
     def to_files(self, format: str = "huggingface") -> dict[str, bytes]: ...
     def describe(self) -> str: ...
     def trace_json(
-        self,
-        text: Text,
-        *,
-        add_special_tokens: bool = True,
-        special: SpecialPolicy | None = None,
+        self, text: Text, *, add_special_tokens: bool = True, special: SpecialPolicy | None = None
     ) -> str: ...
     def differing_paths(
         self,
