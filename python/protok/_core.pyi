@@ -54,12 +54,10 @@ Array: TypeAlias = npt.NDArray[np.uint32]
 Span: TypeAlias = tuple[int, int]
 Entity: TypeAlias = tuple[int, int, str]
 Unit: TypeAlias = Literal["codepoint", "byte", "utf16", "grapheme"]
-LabelUnit: TypeAlias = Unit | Literal["word"]
 Of: TypeAlias = Literal["original", "normalized"]
 Frame: TypeAlias = tuple[Unit, Of]
 Scheme: TypeAlias = Literal["bio", "bilou"]
 Truncation: TypeAlias = Literal["right", "left", "error"]
-Errors: TypeAlias = Literal["replace", "strict", "reference"]
 Unknown: TypeAlias = Literal["raise", "skip"]
 Reason: TypeAlias = Literal["stop string", "stop id", "end", "incomplete character"]
 
@@ -189,7 +187,7 @@ class Tokenizer:
         ids: Ids,
         *,
         skip_special_tokens: bool = False,
-        errors: Errors = "replace",
+        errors: Literal["replace", "strict", "reference"] = "replace",
         unknown: Unknown = "raise",
         clean_up_spaces: bool = False,
     ) -> str: ...
@@ -201,7 +199,7 @@ class Tokenizer:
         batch: Batch | Iterable[Ids],
         *,
         skip_special_tokens: bool = False,
-        errors: Errors = "replace",
+        errors: Literal["replace", "strict", "reference"] = "replace",
         unknown: Unknown = "raise",
         clean_up_spaces: bool = False,
         threads: int | None = None,
@@ -311,7 +309,7 @@ class Encoding:
         self,
         entities: Sequence[Entity],
         *,
-        unit: LabelUnit = "codepoint",
+        unit: Unit | Literal["word"] = "codepoint",
         scheme: Scheme = "bio",
         sequence: int = 0,
     ) -> tuple[list[str], list[tuple[int, Span, str]]]: ...
@@ -319,7 +317,7 @@ class Encoding:
         self,
         labels: Sequence[str],
         *,
-        unit: LabelUnit = "codepoint",
+        unit: Unit | Literal["word"] = "codepoint",
         scheme: Scheme = "bio",
         sequence: int = 0,
     ) -> list[Entity]: ...
