@@ -56,12 +56,10 @@ Array: TypeAlias = npt.NDArray[np.uint32]
 Span: TypeAlias = tuple[int, int]
 Entity: TypeAlias = tuple[int, int, str]
 Unit: TypeAlias = Literal["codepoint", "byte", "utf16", "grapheme"]
-LabelUnit: TypeAlias = Unit | Literal["word"]
 Of: TypeAlias = Literal["original", "normalized"]
 Frame: TypeAlias = tuple[Unit, Of]
 Scheme: TypeAlias = Literal["bio", "bilou"]
 Truncation: TypeAlias = Literal["right", "left", "error"]
-Errors: TypeAlias = Literal["replace", "strict", "reference"]
 Unknown: TypeAlias = Literal["raise", "skip"]
 Reason: TypeAlias = Literal["stop string", "stop id", "end", "incomplete character"]
 
@@ -191,7 +189,7 @@ class Tokenizer:
         ids: Ids,
         *,
         skip_special_tokens: bool = False,
-        errors: Errors = "replace",
+        errors: Literal["replace", "strict", "reference"] = "replace",
         unknown: Unknown = "raise",
         clean_up_spaces: bool = False,
     ) -> str: ...
@@ -203,7 +201,7 @@ class Tokenizer:
         batch: Batch | Iterable[Ids],
         *,
         skip_special_tokens: bool = False,
-        errors: Errors = "replace",
+        errors: Literal["replace", "strict", "reference"] = "replace",
         unknown: Unknown = "raise",
         clean_up_spaces: bool = False,
         threads: int | None = None,
@@ -211,11 +209,7 @@ class Tokenizer:
     def to_files(self, format: str = "huggingface") -> dict[str, bytes]: ...
     def describe(self) -> str: ...
     def trace_json(
-        self,
-        text: Text,
-        *,
-        add_special_tokens: bool = True,
-        special: SpecialPolicy | None = None,
+        self, text: Text, *, add_special_tokens: bool = True, special: SpecialPolicy | None = None
     ) -> str: ...
     def differing_paths(
         self,
@@ -317,7 +311,7 @@ class Encoding:
         self,
         entities: Sequence[Entity],
         *,
-        unit: LabelUnit = "codepoint",
+        unit: Unit | Literal["word"] = "codepoint",
         scheme: Scheme = "bio",
         sequence: int = 0,
     ) -> tuple[list[str], list[tuple[int, Span, str]]]: ...
@@ -325,7 +319,7 @@ class Encoding:
         self,
         labels: Sequence[str],
         *,
-        unit: LabelUnit = "codepoint",
+        unit: Unit | Literal["word"] = "codepoint",
         scheme: Scheme = "bio",
         sequence: int = 0,
     ) -> list[Entity]: ...
