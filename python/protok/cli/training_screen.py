@@ -151,7 +151,7 @@ def show_result(console: Console, training: Training, output: Path) -> None:
     control = len(training.recipe.first_tokens) + len(training.recipe.last_tokens)
     learned = f"{len(training.merges):,} merges" if training.merges else ""
     if removed := sum(len(merge.removed) for merge in training.merges):
-        learned += f", {removed:,} times a token removed"
+        learned += f", {_many(removed, 'removal')}"
     learned = learned or (f"{len(report.first):,} pieces" if training.learned.pieces else "")
     parts = [f"{report.tokens:,} tokens", f"{control:,} of them control tokens", learned]
     rows = [("tokenizer", ", ".join(filter(None, [training.recipe.model, *parts])))]

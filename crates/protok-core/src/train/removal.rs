@@ -44,16 +44,16 @@ use std::ops::ControlFlow;
 /// use std::ops::ControlFlow;
 ///
 /// let mut words = WordCounts::new();
-/// for (word, count) in [("abc", 9), ("ab", 1), ("cb", 1)] {
+/// for (word, count) in [("abc", 9), ("ab", 1), ("cb", 4)] {
 ///     words.add(word, count)?;
 /// }
 /// let options =
-///     BpeOptions { vocab_size: 4, symbols: Symbols::Characters, ..BpeOptions::default() };
+///     BpeOptions { vocab_size: 5, symbols: Symbols::Characters, ..BpeOptions::default() };
 /// let training = removal::train(&words, &options, 0.9, &mut |_| ControlFlow::Continue(()))?;
 /// let kept: Vec<&str> =
 ///     training.kept().into_iter().map(|id| training.tokens[id as usize].as_str()).collect();
 /// // Nine of ten `ab` went into `abc`; the tenth is two tokens again.
-/// assert_eq!(kept, ["a", "b", "c", "abc"]);
+/// assert_eq!(kept, ["a", "b", "c", "abc", "cb"]);
 /// assert_eq!(training.removals[0].times, 1);
 /// # Ok::<(), protok_core::Error>(())
 /// ```
