@@ -62,7 +62,7 @@ class Job:
 def counter(normalizer: Any, pre_tokenizer: Any, job: Job) -> _core.WordCounter:
     """Count the words of a corpus, a line a text."""
     components = document(normalizer=normalizer, pre_tokenizer=pre_tokenizer)
-    words = _core.WordCounter(json.dumps(components).encode())
+    words = _core.WordCounter(json.dumps(components).encode(), ordered=False)
     with job.corpus.open("rb") as file:
         while lines := file.readlines(LINES * 64):
             words.feed(lines, threads=job.threads)

@@ -188,7 +188,7 @@ def plot(found: list[Point], path: Path) -> None:
     for limit, style in (("", "o-"), (next(p.limit for p in found if p.limit), "s--")):
         own = [point for point in found if point.limit == limit]
         sizes = [point.size for point in own]
-        label = f"counting in {limit}B" if limit else "no limit of memory"
+        label = f"counting in {spelled(number(limit))}" if limit else "no limit of memory"
         time_axes.plot(sizes, [point.median for point in own], style, label=label)
         memory_axes.plot(sizes, [point.megabytes for point in own], style, label=label)
     sizes = sorted({point.size for point in found})

@@ -32,6 +32,23 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def test_removed_tokens_are_shown(tmp_path: Path) -> None:
+    recipe = tmp_path / "recipe.toml"
+    recipe.write_text(
+        'vocab_size = 5\nsymbols = "characters"\npre_tokenizer = { type = "WhitespaceSplit" }\n'
+        'decoder = "none"\nremove_intermediate = 0.9\ncorpus = ["text.txt"]\n'
+    )
+    (tmp_path / "text.txt").write_text("abc " * 9 + "ab " + "cb " * 4)
+    steps = shown("train", recipe, "--steps", 2)
+    assert "a + b  10 times" in steps
+    assert "ab + c  9 times" in steps
+    assert "removed: ab → a b" in steps
+    data = json.loads(shown("train", recipe, "--steps", 2, "--json"))["steps"]
+    assert data[1]["removed"] == {"ab": ["a", "b"]}
+    assert "removed" not in data[0]
+    assert "3 merges, 1 removal" in shown("train", recipe, "-o", tmp_path / "out")
+
+
 def protok_(*arguments: object) -> Result:
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
 

@@ -80,6 +80,8 @@ def _show_step(console: Console, index: int, step: Step, *, trace: bool, likelih
     line.append(f"  {merge.count:,} times; {step.tokens_before:,} → {merge.tokens_after:,} tokens")
     if merge.ties:
         line.append(f"; as good: {', '.join(f'{_seen(a)} + {_seen(b)}' for a, b in merge.ties)}")
+    for token, parts in merge.removed:
+        line.append(f"; removed: {_seen(token)} → {' '.join(map(_seen, parts))}")
     console.print(line)
     if not trace:
         return
@@ -121,6 +123,8 @@ def _step_data(step: Step, *, trace: bool) -> dict[str, Any]:
         "tokens_before": step.tokens_before,
         "tokens_after": merge.tokens_after,
     }
+    if merge.removed:
+        data["removed"] = {token: list(parts) for token, parts in merge.removed}
     if trace:
         data["pairs"] = [
             {"pair": list(pair), "count": count, "score": step.score(pair)}
@@ -146,6 +150,8 @@ def show_result(console: Console, training: Training, output: Path) -> None:
     table.add_column(overflow="fold")
     control = len(training.recipe.first_tokens) + len(training.recipe.last_tokens)
     learned = f"{len(training.merges):,} merges" if training.merges else ""
+    if removed := sum(len(merge.removed) for merge in training.merges):
+        learned += f", {_many(removed, 'removal')}"
     learned = learned or (f"{len(report.first):,} pieces" if training.learned.pieces else "")
     parts = [f"{report.tokens:,} tokens", f"{control:,} of them control tokens", learned]
     rows = [("tokenizer", ", ".join(filter(None, [training.recipe.model, *parts])))]

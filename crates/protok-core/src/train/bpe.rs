@@ -106,24 +106,12 @@ pub(super) fn merge_all(
             },
         };
         let count = trainer.pairs.count(pair);
-        let (tied, ties) =
-            if required { (0, Vec::new()) } else { trainer.ties(pair, options.listed_ties) };
+        let tied = if required { (0, Vec::new()) } else { trainer.ties(pair, options.listed_ties) };
         let (left, right) = trainer.pairs.symbols(pair);
         let (token, is_new) = steps.spell(left, right, &mut tokens)?;
         let may_merge = |left, right| steps.may_merge(left, right);
         let saved = trainer.merge(entry, pair, token, &tokens, &may_merge);
-        let count = count.unsigned_abs();
-        let merge = BpeMerge {
-            left,
-            right,
-            token,
-            count,
-            parts: None,
-            required,
-            tied,
-            ties,
-            tokens_after: 0,
-        };
+        let merge = BpeMerge { required, ..BpeMerge::counted((left, right), token, count, tied) };
         if steps.record(merge, saved, is_new, &tokens, observer).is_break() {
             break StopReason::Observer;
         }

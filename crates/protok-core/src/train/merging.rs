@@ -130,6 +130,17 @@ pub struct BpeMerge {
 }
 
 impl BpeMerge {
+    /// A merge of the most frequent pair. What is left afterwards is filled in as it is recorded.
+    pub(super) fn counted(
+        (left, right): (u32, u32),
+        token: u32,
+        count: i64,
+        (tied, ties): (u64, Vec<(u32, u32)>),
+    ) -> Self {
+        let (count, tokens_after) = (count.unsigned_abs(), 0);
+        Self { left, right, token, count, parts: None, required: false, tied, ties, tokens_after }
+    }
+
     /// What the choice went by: the count of the pair, or that over the counts of its parts.
     #[must_use]
     pub fn score(&self) -> f64 {

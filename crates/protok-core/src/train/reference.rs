@@ -121,17 +121,8 @@ pub(super) fn train(words: &WordCounts, options: &BpeOptions) -> Result<BpeTrain
             }
         }
         ledger.change(&changes);
-        let merge = BpeMerge {
-            left: pair.0,
-            right: pair.1,
-            token,
-            count: count.unsigned_abs(),
-            parts: None,
-            required: false,
-            tied: tied.len() as u64,
-            ties: tied.into_iter().take(options.listed_ties).collect(),
-            tokens_after: 0,
-        };
+        let ties = (tied.len() as u64, tied.into_iter().take(options.listed_ties).collect());
+        let merge = BpeMerge::counted(pair, token, count, ties);
         let go_on = &mut |_: &MergeEvent<'_>| ControlFlow::Continue(());
         let _ = steps.record(merge, before - corpus.total(), is_new, &tokens, go_on);
     };

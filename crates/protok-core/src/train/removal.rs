@@ -44,16 +44,16 @@ use std::ops::ControlFlow;
 /// use std::ops::ControlFlow;
 ///
 /// let mut words = WordCounts::new();
-/// for (word, count) in [("abc", 9), ("ab", 1), ("cb", 1)] {
+/// for (word, count) in [("abc", 9), ("ab", 1), ("cb", 4)] {
 ///     words.add(word, count)?;
 /// }
 /// let options =
-///     BpeOptions { vocab_size: 4, symbols: Symbols::Characters, ..BpeOptions::default() };
+///     BpeOptions { vocab_size: 5, symbols: Symbols::Characters, ..BpeOptions::default() };
 /// let training = removal::train(&words, &options, 0.9, &mut |_| ControlFlow::Continue(()))?;
 /// let kept: Vec<&str> =
 ///     training.kept().into_iter().map(|id| training.tokens[id as usize].as_str()).collect();
 /// // Nine of ten `ab` went into `abc`; the tenth is two tokens again.
-/// assert_eq!(kept, ["a", "b", "c", "abc"]);
+/// assert_eq!(kept, ["a", "b", "c", "abc", "cb"]);
 /// assert_eq!(training.removals[0].times, 1);
 /// # Ok::<(), protok_core::Error>(())
 /// ```
@@ -87,7 +87,7 @@ pub fn train(
             break StopReason::MinFrequency(count);
         }
         let pair = trainer.pairs.pair_of(entry.generation);
-        let (tied, ties) = trainer.ties(pair, options.listed_ties);
+        let tied = trainer.ties(pair, options.listed_ties);
         let (left, right) = trainer.pairs.symbols(pair);
         let (token, is_new) = steps.spell(left, right, &mut tokens)?;
         let may_merge = |left, right| steps.may_merge(left, right);
@@ -113,9 +113,7 @@ pub fn train(
         }
         steps.gone -= usize::from(again);
         steps.gone += removals.len() - first;
-        let (required, parts, tokens_after) = (false, None, 0);
-        let merge =
-            BpeMerge { left, right, token, count, parts, required, tied, ties, tokens_after };
+        let merge = BpeMerge::counted((left, right), token, entry.count, tied);
         if steps.record(merge, saved, is_new || again, &tokens, observer).is_break() {
             break StopReason::Observer;
         }
@@ -312,17 +310,8 @@ mod tests {
             steps.gone = gone.len();
             let others = waiting.iter().filter(|&&(other, n)| n == count && other != pair);
             let ties: Vec<_> = others.map(|&(other, _)| other).collect();
-            let merge = BpeMerge {
-                left: pair.0,
-                right: pair.1,
-                token,
-                count: count.unsigned_abs(),
-                parts: None,
-                required: false,
-                tied: ties.len() as u64,
-                ties: ties.into_iter().take(options.listed_ties).collect(),
-                tokens_after: 0,
-            };
+            let ties = (ties.len() as u64, ties.into_iter().take(options.listed_ties).collect());
+            let merge = BpeMerge::counted(pair, token, count, ties);
             let saved = all - corpus.total();
             let _ = steps.record(merge, saved, is_new || again, &tokens, &mut go_on);
         };
