@@ -468,8 +468,8 @@ impl Tokenizer {
     }
 
     /// Whether it was read from a snapshot, not from its files. It is the same either way.
-    #[getter]
-    fn from_snapshot(&self) -> bool {
+    #[getter(from_snapshot)]
+    fn is_from_snapshot(&self) -> bool {
         self.artifact.from_snapshot
     }
 

@@ -70,7 +70,7 @@ fn of_pieces<R: FnMut(u64) -> io::Result<Digest>>(
     };
     let threads = (threads as u64).min(count / PIECES_A_THREAD).max(1);
     let mut pieces = std::thread::scope(|scope| -> io::Result<_> {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(&work)).collect();
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
         let mut pieces = work()?;
         for other in others {
             let panicked = |_| io::Error::other("A thread that hashes a file failed.");
