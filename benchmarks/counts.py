@@ -23,9 +23,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
 RECORD = Path(__file__).with_name("counts.json")
-PROGRAM = ROOT / "target/counts/examples/counted"
-BUILD = ["cargo", "build", "--quiet", "--profile", "counts", "--package", "protok-core",
-         "--example", "counted"]  # fmt: skip
+PROGRAM = ROOT / "target/debug/examples/counted"  # as the tests are built: optimized, and checked
+BUILD = ["cargo", "build", "--quiet", "--package", "protok-core", "--example", "counted"]
 
 GROWTH = 1.05
 ARTIFACTS = ("gpt2", "mistral-v0.1", "minilm-bert-uncased", "t5-base")
@@ -67,7 +66,7 @@ def counts() -> Iterator[tuple[str, int]]:
         for artifact in ARTIFACTS:
             path = SHARED / f"artifacts/{artifact}/tokenizer.json"
             for job in JOBS:
-                for text in ("english",) if job == "load" else tuple(written):
+                for text in ("english",) if job in ("load", "decode") else tuple(written):
                     title = artifact if job == "load" else f"{artifact} {text}"
                     yield f"{job} {title}", count(job, path, written[text], folder)
 

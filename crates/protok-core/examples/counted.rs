@@ -1,7 +1,7 @@
 //! One job of the engine by itself, for counting its instructions: `counted JOB ARTIFACT TEXT`.
 //!
 //! `load`, `cold` and `warm` (ids of a text, the first and the second time), `places` (ids and where
-//! they came from, the second time) and `decode`. What belongs to the job runs in [`measured`]; the
+//! they came from, the second time) and `decode` (the first time). What belongs to the job runs in [`measured`]; the
 //! command prints how many tokens there were. See `benchmarks/counts.py`.
 
 use std::path::Path;

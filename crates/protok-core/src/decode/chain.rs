@@ -99,6 +99,8 @@ impl Chain {
         let mut count = 0;
         for id in ids {
             count += 1;
+            // How much a text may grow is a matter of all its tokens together.
+            check_growth(count, bytes.len()).ok()?;
             let place = kept.get(id as usize)?;
             if count > 1
                 && let Some(known) = place.get().and_then(Kept::bytes)
@@ -107,14 +109,15 @@ impl Chain {
                 continue;
             }
             token.clear();
-            locals.read(spelled(id)?, count == 1, &mut token, &mut spare);
+            let spelled = spelled(id)?;
+            let original = spelled.len() + 1;
+            locals.read(spelled, count == 1, original, (&mut token, &mut spare)).ok()?;
             bytes.extend_from_slice(&token);
             if count > 1 {
                 // Another thread may have been first: it kept the same.
                 let _ = place.set(Kept::new(&token));
             }
         }
-        // How much a text may grow is a matter of all its tokens together.
         check_growth(count, bytes.len()).ok()?;
         let mut tokens = vec![bytes];
         for step in joined {

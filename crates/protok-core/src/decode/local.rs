@@ -3,6 +3,9 @@
 //! Most decoders begin with such steps and then join all tokens. Of a token they need to know no
 //! more than whether it is the first, so that its bytes go straight to the stages behind them.
 
+use crate::error::Result;
+use crate::text::edits::check_growth;
+
 use super::clean_up::{clean_up_token, token_rules};
 use super::steps::{Step, byte_level, fallback_byte};
 
@@ -71,7 +74,16 @@ impl Locals {
     }
 
     /// Appends the bytes of a token to `out`, which is empty; `spare` is memory.
-    pub fn read(&self, token: &[u8], first: bool, out: &mut Vec<u8>, spare: &mut Vec<u8>) {
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Limit`] where one token becomes longer than a text of `original` bytes may.
+    pub fn read(
+        &self,
+        token: &[u8],
+        first: bool,
+        original: usize,
+        (out, spare): (&mut Vec<u8>, &mut Vec<u8>),
+    ) -> Result<()> {
         out.extend_from_slice(token);
         for step in &self.steps {
             match step {
@@ -84,6 +96,7 @@ impl Locals {
                         spare.extend_from_slice(&rest[..at]);
                         spare.extend_from_slice(content);
                         rest = &rest[at + string.len()..];
+                        check_growth(original, spare.len())?;
                         match memchr::memmem::find(rest, string) {
                             Some(next) => at = next,
                             None => break,
@@ -91,6 +104,7 @@ impl Locals {
                     }
                     spare.extend_from_slice(rest);
                     std::mem::swap(out, spare);
+                    check_growth(original, out.len())?;
                 }
                 Local::ByteLevel => *out = byte_level(out),
                 Local::ByteFallback => {
@@ -118,6 +132,7 @@ impl Locals {
                 }
             }
         }
+        Ok(())
     }
 }
 

@@ -250,7 +250,8 @@ impl Decoder {
                 let Some(token) = token else { return Ok(None) };
                 let (out, spare) = (&mut stream.token, &mut stream.spare);
                 out.clear();
-                locals.read(token, stream.first, out, spare);
+                let original = stream.original + token.len() + 1;
+                locals.read(token, stream.first, original, (out, spare))?;
                 if std::str::from_utf8(out).is_err() {
                     return Ok(None);
                 }
@@ -322,7 +323,7 @@ impl Decoder {
                         if let Some(locals) = &head.locals {
                             let (out, spare) = (&mut stream.token, &mut stream.spare);
                             out.clear();
-                            locals.read(token, stream.first, out, spare);
+                            locals.read(token, stream.first, stream.original, (out, spare))?;
                             stream.local += out.len();
                             input.push(out, origin);
                         } else {
