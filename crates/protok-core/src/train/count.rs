@@ -9,6 +9,7 @@ use crate::{Error, Result};
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 use sha2::{Digest, Sha256};
+use std::cmp::Ordering;
 use std::hash::BuildHasher;
 
 /// Distinct words with 64-bit counts, in the order in which each was first added.
@@ -59,16 +60,17 @@ impl WordCounts {
         if word.is_empty() || count == 0 {
             return Ok(());
         }
+        self.note(word, count).map(|_| ())
+    }
+
+    /// Adds occurrences of a word that is not empty, and returns its number.
+    pub(super) fn note(&mut self, word: &[u8], count: u64) -> Result<u32> {
         self.index_all();
-        let Self { arena, ends, counts, index, saturated } = self;
+        let Self { arena, ends, counts, index, .. } = self;
         let hash = FxBuildHasher.hash_one(word);
         if let Some(&known) = index.find(hash, |&i| word_at(arena, ends, i as usize) == word) {
-            let slot = &mut counts[known as usize];
-            *slot = slot.checked_add(count).unwrap_or_else(|| {
-                *saturated = true;
-                u64::MAX
-            });
-            return Ok(());
+            self.repeat(known, count);
+            return Ok(known);
         }
         let new = next_number(ends.len())?;
         arena.extend_from_slice(word);
@@ -77,7 +79,17 @@ impl WordCounts {
         index.insert_unique(hash, new, |&i| {
             FxBuildHasher.hash_one(word_at(arena, ends, i as usize))
         });
-        Ok(())
+        Ok(new)
+    }
+
+    /// Adds occurrences of the word with a number.
+    #[inline]
+    pub(super) fn repeat(&mut self, word: u32, count: u64) {
+        let slot = &mut self.counts[word as usize];
+        *slot = slot.checked_add(count).unwrap_or_else(|| {
+            self.saturated = true;
+            u64::MAX
+        });
     }
 
     /// Adds a word that is not there yet, without looking: what is merged in sorted order has no
@@ -209,6 +221,37 @@ impl WordCounts {
             sorted.push(word, count)?;
         }
         Ok(sorted)
+    }
+
+    /// The words of two tables in canonical order, in that order.
+    pub(super) fn merge_canonical(&self, other: &Self) -> Result<Self> {
+        let mut merged = Self { saturated: self.saturated | other.saturated, ..Self::default() };
+        merged.arena.reserve_exact(self.arena.len() + other.arena.len());
+        merged.ends.reserve_exact(self.len() + other.len());
+        merged.counts.reserve_exact(self.len() + other.len());
+        let (mut ours, mut theirs) = (self.iter().peekable(), other.iter().peekable());
+        while let (Some(&(one, count)), Some(&(two, more))) = (ours.peek(), theirs.peek()) {
+            match one.cmp(two) {
+                Ordering::Less => {
+                    merged.push(one, count)?;
+                    ours.next();
+                }
+                Ordering::Greater => {
+                    merged.push(two, more)?;
+                    theirs.next();
+                }
+                Ordering::Equal => {
+                    merged.push(one, count)?;
+                    merged.repeat(merged.len() as u32 - 1, more);
+                    (ours.next(), theirs.next());
+                }
+            }
+        }
+        ours.chain(theirs).try_for_each(|(word, count)| merged.push(word, count))?;
+        merged.arena.shrink_to_fit();
+        merged.ends.shrink_to_fit();
+        merged.counts.shrink_to_fit();
+        Ok(merged)
     }
 
     /// SHA-256 of the words and counts in canonical order: for each word its length as 64 bits,

@@ -21,6 +21,7 @@ mod steps;
 mod suffixes;
 pub mod superwords;
 mod symbols;
+mod tally;
 pub mod unigram;
 mod usage;
 pub mod wordpiece;

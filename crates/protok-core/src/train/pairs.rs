@@ -22,16 +22,28 @@ use std::ops::Range;
 /// No node, no pair, no generation.
 pub(super) const NONE: u32 = u32::MAX;
 
+/// A symbol of a word. A token has the nodes of its symbols: the first tells its id and its pair,
+/// the second and the last how many there are.
 #[derive(Debug, Clone, Copy)]
-#[repr(align(16))]
 struct Node {
-    /// The token that starts here.
+    /// The token that starts here, with [`FIRST`] if a word does; or [`INSIDE`] and a number of
+    /// nodes.
     symbol: u32,
-    /// How many nodes the token has that starts or ends here.
-    length: u32,
-    word: u32,
     /// The pair of the token that starts here and the next, if there is one and it may be merged.
     pair: u32,
+}
+
+/// A word starts here. Ids are below, since all tokens have less than 1 GiB of text.
+const FIRST: u32 = 1 << 30;
+
+/// A token goes on here.
+const INSIDE: u32 = 1 << 31;
+
+/// Where words start among 64 nodes, and how many words started before.
+#[derive(Debug, Clone, Copy)]
+struct Starts {
+    bits: u64,
+    before: u32,
 }
 
 /// The most that the count of a parked pair may be.
@@ -39,6 +51,9 @@ pub(super) const PARKED: i64 = u32::MAX as i64;
 
 /// Sites to look at before the first of them is merged.
 const BATCH: usize = 64;
+
+/// Up to so many symbols have a table of all their pairs.
+const MOST_DENSE: u32 = 1024;
 
 #[derive(Debug)]
 struct Pair {
@@ -69,6 +84,18 @@ impl Generation {
     }
 }
 
+/// What happens beside the merged pair where one token stands there.
+#[derive(Debug)]
+struct Beside {
+    /// The pairs that the token was in before, and is in now.
+    old: u32,
+    new: u32,
+    weight: i64,
+    sites: u32,
+    /// The place of the new pair in `touched`.
+    slot: u32,
+}
+
 /// What happened to a pair in the current merge.
 #[derive(Debug)]
 struct Touched {
@@ -82,7 +109,9 @@ struct Touched {
 #[derive(Debug, Default)]
 pub(super) struct PairIndex {
     nodes: Vec<Node>,
+    /// By words that have symbols.
     weights: Vec<i64>,
+    starts: Vec<Starts>,
     pairs: Vec<Pair>,
     lookup: HashTable<u32>,
     generations: Vec<Generation>,
@@ -95,8 +124,11 @@ pub(super) struct PairIndex {
     joins: usize,
     // Scratch of one merge.
     touched: Vec<Touched>,
+    /// Sites that new pairs got: the place in `beside`, and the site.
     created: Vec<(u32, u32)>,
-    beside: [Vec<(u32, u32)>; 2],
+    beside: Vec<Beside>,
+    /// For each side and token, the merge it was last met in and its place in `beside`.
+    met: [Vec<(u32, u32)>; 2],
     stamp: u32,
 }
 
@@ -109,51 +141,86 @@ fn hash(left: u32, right: u32) -> u64 {
 
 impl PairIndex {
     /// Takes the symbols over and counts all pairs.
-    pub(super) fn new(symbols: Vec<u32>, ends: &[u32], weights: Vec<i64>) -> Self {
-        let mut index = Self { weights, ..Self::default() };
+    pub(super) fn new(symbols: Vec<u32>, ends: &[u32], mut weights: Vec<i64>) -> Self {
+        let mut index = Self::default();
         index.nodes.reserve_exact(symbols.len());
-        let mut start = 0;
+        index.starts.resize(symbols.len().div_ceil(64), Starts { bits: 0, before: 0 });
+        let (mut start, mut words) = (0, 0);
         for (&end, word) in ends.iter().zip(0..) {
-            for &symbol in &symbols[start as usize..end as usize] {
-                index.nodes.push(Node { symbol, length: 1, word, pair: NONE });
+            if start == end {
+                continue;
             }
-            if index.weights[word as usize] == 0 && start < end {
+            for &symbol in &symbols[start as usize..end as usize] {
+                index.nodes.push(Node { symbol, pair: NONE });
+            }
+            index.nodes[start as usize].symbol |= FIRST;
+            index.starts[start as usize / 64].bits |= 1 << (start % 64);
+            weights[words] = weights[word];
+            if weights[words] == 0 {
                 index.required.push((start, end));
                 index.joins += (end - start - 1) as usize;
             }
+            words += 1;
             start = end;
         }
         drop(symbols);
+        weights.truncate(words);
+        let mut before = 0;
+        for starts in &mut index.starts {
+            starts.before = before;
+            before += starts.bits.count_ones();
+        }
+        index.weights = weights;
+        index.count_all();
+        index
+    }
+
+    /// Counts the pairs of all nodes, and files their sites.
+    fn count_all(&mut self) {
+        let most = self.nodes.iter().map(|node| node.symbol & !FIRST).max().map_or(0, |id| id + 1);
+        // Where there are few symbols, a table of all pairs is faster than hashing.
+        let width = if most <= MOST_DENSE { most as usize } else { 0 };
+        let mut dense = vec![NONE; width * width];
         let mut sizes: Vec<u32> = Vec::new();
-        for i in 1..index.nodes.len() {
-            let (node, next) = (index.nodes[i - 1], index.nodes[i]);
-            if node.word != next.word {
+        let mut word = 0;
+        for i in 1..self.nodes.len() {
+            let (left, next) = (self.nodes[i - 1].symbol & !FIRST, self.nodes[i].symbol);
+            if next & FIRST != 0 {
+                word += 1;
                 continue;
             }
-            let pair = index.pair(node.symbol, next.symbol);
-            index.nodes[i - 1].pair = pair;
-            index.pairs[pair as usize].count += index.weights[node.word as usize];
-            sizes.resize(index.pairs.len(), 0);
+            let pair = match dense.get_mut(left as usize * width + next as usize) {
+                Some(known) if width > 0 && *known != NONE => *known,
+                Some(known) if width > 0 => {
+                    *known = self.pairs.len() as u32;
+                    self.pair(left, next)
+                }
+                _ => self.pair(left, next),
+            };
+            self.nodes[i - 1].pair = pair;
+            self.pairs[pair as usize].count += self.weights[word];
+            if pair as usize == sizes.len() {
+                sizes.push(0);
+            }
             sizes[pair as usize] += 1;
         }
         let mut start = 0;
         for (pair, &length) in sizes.iter().enumerate() {
-            let record = &mut index.pairs[pair];
+            let record = &mut self.pairs[pair];
             record.last = pair as u32;
             record.open = 1;
-            index.histogram.change(None, record.listed());
-            index.generations.push(Generation { start, length, pair: pair as u32, older: NONE });
+            self.histogram.change(None, record.listed());
+            self.generations.push(Generation { start, length, pair: pair as u32, older: NONE });
             start += length;
         }
-        index.sites.resize(start as usize, NONE);
-        let mut next: Vec<u32> = index.generations.iter().map(|g| g.start).collect();
-        for (node, site) in index.nodes.iter().zip(0..) {
+        self.sites.resize(start as usize, NONE);
+        let mut next: Vec<u32> = self.generations.iter().map(|g| g.start).collect();
+        for (node, site) in self.nodes.iter().zip(0..) {
             if let Some(next) = next.get_mut(node.pair as usize) {
-                index.sites[*next as usize] = site;
+                self.sites[*next as usize] = site;
                 *next += 1;
             }
         }
-        index
     }
 
     /// How many merges the required words, which have no weight, still need.
@@ -165,7 +232,7 @@ impl PairIndex {
     pub(super) fn next_join(&self) -> Option<u32> {
         self.required.iter().find_map(|&(start, end)| {
             let first = self.nodes[start as usize];
-            (first.length < end - start).then_some(first.pair)
+            (self.length(start) < end - start).then_some(first.pair)
         })
     }
 
@@ -327,13 +394,24 @@ impl PairIndex {
         sites
     }
 
+    /// The number of the word that a site is in.
+    #[inline]
     fn word(&self, site: u32) -> u32 {
-        self.nodes[site as usize].word
+        let Starts { bits, before } = self.starts[site as usize / 64];
+        before + (bits << (63 - site % 64)).count_ones() - 1
+    }
+
+    /// How many nodes the token has that starts at a site.
+    #[inline]
+    fn length(&self, site: u32) -> u32 {
+        let next = self.nodes.get(site as usize + 1).map_or(0, |next| next.symbol);
+        if next & INSIDE == 0 { 1 } else { next & !INSIDE }
     }
 
     fn begin(&mut self, pair: u32) {
         self.touched.clear();
         self.created.clear();
+        self.beside.clear();
         self.stamp += 1;
         self.touch(pair);
     }
@@ -351,7 +429,7 @@ impl PairIndex {
         may_merge: &dyn Fn(u32, u32) -> bool,
     ) -> i64 {
         let mut saved = 0;
-        let mut live = [0; BATCH];
+        let (mut live, mut weights) = ([0; BATCH], [0; BATCH]);
         for sites in sites.chunks(BATCH) {
             // Each look is independent of the others, so they wait for memory together.
             let mut count = 0;
@@ -359,16 +437,21 @@ impl PairIndex {
                 live[count] = site;
                 count += usize::from(self.nodes[site as usize].pair == pair);
             }
-            for &site in &live[..count] {
-                saved += self.apply_at(site, pair, token, may_merge);
+            for (&site, weight) in live[..count].iter().zip(&mut weights) {
+                *weight = self.weights[self.word(site) as usize];
+            }
+            for (&site, &weight) in live[..count].iter().zip(&weights) {
+                saved += self.apply_at((site, weight), pair, token, may_merge);
             }
         }
+        self.settle_counts();
         saved
     }
 
+    #[inline]
     fn apply_at(
         &mut self,
-        site: u32,
+        (site, weight): (u32, i64),
         pair: u32,
         token: u32,
         may_merge: &dyn Fn(u32, u32) -> bool,
@@ -377,35 +460,29 @@ impl PairIndex {
         if first.pair != pair {
             return 0; // the one before has just taken its left token
         }
-        let other = site + first.length;
+        let other = site + self.length(site);
+        let end = other + self.length(other);
         let second = self.nodes[other as usize];
-        let weight = self.weights[first.word as usize];
         self.joins -= usize::from(weight == 0);
-        if let Some(before) = self.before(site, first.word) {
+        if first.symbol & FIRST == 0 {
+            let last = self.nodes[site as usize - 1].symbol;
+            let before = site - if last & INSIDE == 0 { 1 } else { last & !INSIDE };
             let previous = self.nodes[before as usize];
-            self.destroy(previous.pair, weight);
-            let new = self.beside(BEFORE, previous.symbol, token, may_merge);
+            let symbol = previous.symbol & !FIRST;
+            let new = self.pass(BEFORE, symbol, previous.pair, token, before, weight, may_merge);
             self.nodes[before as usize].pair = new;
-            self.create(new, before, weight);
         }
-        let length = first.length + second.length;
         let mut new = NONE;
-        let next = self.nodes.get((site + length) as usize).filter(|n| n.word == first.word);
-        if let Some(&Node { symbol, .. }) = next {
-            self.destroy(second.pair, weight);
-            new = self.beside(AFTER, symbol, token, may_merge);
-            self.create(new, site, weight);
+        let next = self.nodes.get(end as usize).map_or(FIRST, |next| next.symbol);
+        if next & FIRST == 0 {
+            new = self.pass(AFTER, next, second.pair, token, site, weight, may_merge);
         }
+        let inside = INSIDE | (end - site);
         self.nodes[other as usize].pair = NONE;
-        self.nodes[(site + length - 1) as usize].length = length;
-        self.nodes[site as usize] = Node { symbol: token, length, word: first.word, pair: new };
+        self.nodes[site as usize + 1].symbol = inside;
+        self.nodes[end as usize - 1].symbol = inside;
+        self.nodes[site as usize] = Node { symbol: first.symbol & FIRST | token, pair: new };
         weight
-    }
-
-    /// Where the token before a site starts, if it is in the same word.
-    fn before(&self, site: u32, word: u32) -> Option<u32> {
-        let last = self.nodes[site.checked_sub(1)? as usize];
-        (last.word == word).then(|| site - last.length)
     }
 
     /// Ends a merge: files the created sites as generations and returns the range of these.
@@ -435,7 +512,8 @@ impl PairIndex {
             self.histogram.change(touched.before, record.listed());
         }
         self.sites.resize(start as usize, NONE);
-        for &(slot, site) in &self.created {
+        for &(beside, site) in &self.created {
+            let slot = self.beside[beside as usize].slot;
             let next = &mut self.touched[slot as usize].start;
             if *next != NONE {
                 self.sites[*next as usize] = site;
@@ -470,42 +548,69 @@ impl PairIndex {
         record.slot
     }
 
-    fn create(&mut self, pair: u32, site: u32, weight: i64) {
-        if pair != NONE {
-            let slot = self.touch(pair);
-            self.touched[slot as usize].created += 1;
-            self.created.push((slot, site));
-            self.pairs[pair as usize].count += weight;
-        }
-    }
-
-    fn destroy(&mut self, pair: u32, weight: i64) {
-        if pair != NONE {
-            self.touch(pair);
-            self.pairs[pair as usize].count -= weight;
-        }
-    }
-
-    /// The pair of the new token and a neighbour: remembered by neighbour during one merge.
-    fn beside(
+    /// Notes that a site passes from the old pair of a neighbour to the new one, and returns that.
+    /// Both are the same for all sites with this neighbour.
+    #[inline]
+    #[allow(clippy::too_many_arguments)]
+    fn pass(
         &mut self,
         side: usize,
         symbol: u32,
+        old: u32,
+        token: u32,
+        site: u32,
+        weight: i64,
+        may_merge: &dyn Fn(u32, u32) -> bool,
+    ) -> u32 {
+        let place = match self.met[side].get(symbol as usize) {
+            Some(&(stamp, place)) if stamp == self.stamp => place,
+            _ => self.meet(side, symbol, old, token, may_merge),
+        };
+        let beside = &mut self.beside[place as usize];
+        beside.weight += weight;
+        if beside.new != NONE {
+            beside.sites += 1;
+            self.created.push((place, site));
+        }
+        beside.new
+    }
+
+    /// Meets a neighbour for the first time in a merge.
+    fn meet(
+        &mut self,
+        side: usize,
+        symbol: u32,
+        old: u32,
         token: u32,
         may_merge: &dyn Fn(u32, u32) -> bool,
     ) -> u32 {
-        let memory = &mut self.beside[side];
-        if memory.len() <= symbol as usize {
-            memory.resize(symbol as usize + 1, (0, NONE));
-        }
-        let (stamp, pair) = memory[symbol as usize];
-        if stamp == self.stamp {
-            return pair;
-        }
         let (left, right) = if side == BEFORE { (symbol, token) } else { (token, symbol) };
-        let pair = if may_merge(left, right) { self.pair(left, right) } else { NONE };
-        self.beside[side][symbol as usize] = (self.stamp, pair);
-        pair
+        let new = if may_merge(left, right) { self.pair(left, right) } else { NONE };
+        let place = self.beside.len() as u32;
+        self.beside.push(Beside { old, new, weight: 0, sites: 0, slot: NONE });
+        let met = &mut self.met[side];
+        if met.len() <= symbol as usize {
+            met.resize(symbol as usize + 1, (0, NONE));
+        }
+        met[symbol as usize] = (self.stamp, place);
+        place
+    }
+
+    /// Changes the counts of the pairs around.
+    fn settle_counts(&mut self) {
+        for place in 0..self.beside.len() {
+            let Beside { old, new, weight, sites, .. } = self.beside[place];
+            if old != NONE {
+                self.touch(old);
+                self.pairs[old as usize].count -= weight;
+            }
+            if new != NONE {
+                let slot = self.touch(new);
+                self.touched[slot as usize].created += sites;
+                self.beside[place].slot = slot;
+                self.pairs[new as usize].count += weight;
+            }
+        }
     }
 
     /// The number of a pair, which is added if it is new.

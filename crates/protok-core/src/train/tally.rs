@@ -1,0 +1,246 @@
+//! From a text to numbers of words, and their counts.
+//!
+//! What a stretch of text becomes is remembered by its bytes, for stretches that fit in a register:
+//! in a table that stays in the cache of a core, a new stretch in the place of an old one. Where
+//! the matches of a pattern are the words, a stretch is a match. Else it is a part between two
+//! joints: places where normalizer and pre-tokenizer say that they do not look across and that a
+//! word ends. So a part is normalized and cut once, not each time that it comes again; whether a
+//! text starts or ends with it belongs to what is remembered.
+
+use super::WordCounts;
+use crate::error::Result;
+use crate::normalize::{self, Normalizer};
+use crate::pattern::{self, Matcher, Tiles};
+use crate::pretokenize::{AtSeams, Beginning, PreTokenizer};
+use crate::text::blocks::{BLOCK, Masks};
+use crate::text::seam::inks;
+
+/// What may start a part.
+const STARTS: [u8; 2] = [b' ', b'\n'];
+
+/// So many stretches are remembered.
+const KNOWN: usize = 1 << 13;
+
+/// The longest stretch that is.
+const LONGEST: usize = 15;
+
+/// The most words of one.
+const WORDS: usize = 3;
+
+/// The front half of a pipeline.
+#[derive(Debug)]
+pub(super) struct Front {
+    normalizer: Normalizer,
+    pre_tokenizer: PreTokenizer,
+    /// For each of [`STARTS`], by the byte before it, whether it starts a part.
+    joints: Option<[[bool; 128]; 2]>,
+}
+
+impl Front {
+    pub(super) fn new(normalizer: Normalizer, pre_tokenizer: PreTokenizer) -> Self {
+        let mut front = Self { normalizer, pre_tokenizer, joints: None };
+        if front.tiling().is_none() {
+            front.joints = front.find_joints();
+        }
+        front
+    }
+
+    /// The pattern whose matches in the text itself are the words.
+    fn tiling(&self) -> Option<&Matcher> {
+        self.pre_tokenizer.tiling().filter(|_| self.normalizer.is_identity())
+    }
+
+    fn find_joints(&self) -> Option<[[bool; 128]; 2]> {
+        let mut joints = [[false; 128]; 2];
+        for (after, start) in joints.iter_mut().zip(STARTS) {
+            let Some((becomes, blank)) = self.normalizer.joints(start.into()) else { continue };
+            for ink in inks() {
+                let at = becomes[ink as usize].and_then(|c| self.pre_tokenizer.at_joint(c, blank));
+                after[ink as usize] = matches!(at, Some((AtSeams::Cuts, _)));
+            }
+        }
+        joints.as_flattened().contains(&true).then_some(joints)
+    }
+
+    /// Calls `report` with each word of a part of a text.
+    fn for_each_word(
+        &self,
+        part: &str,
+        ends: normalize::Ends,
+        report: impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let (normalized, head) = if ends.start && self.pre_tokenizer.asks_for_head() {
+            let (normalized, alignment) = self.normalizer.apply_with_alignment(part, ends)?;
+            let head = alignment.head(&normalized, 0..normalized.len());
+            (normalized, head)
+        } else {
+            (self.normalizer.apply_between(part, ends)?, 0)
+        };
+        let beginning = Beginning { head, goes_on: !ends.start };
+        self.pre_tokenizer.for_each_piece(&normalized, beginning, report)
+    }
+
+    /// Appends the places where parts start from `at` on, while there is room, and returns where to
+    /// go on.
+    fn find_parts(
+        joints: &[[bool; 128]; 2],
+        text: &[u8],
+        mut at: usize,
+        ends: &mut pattern::Ends,
+    ) -> usize {
+        while at < text.len() && ends.has_room() {
+            let mut padded = [0; BLOCK];
+            let block = text[at..].first_chunk().unwrap_or_else(|| {
+                padded[..text.len() - at].copy_from_slice(&text[at..]);
+                &padded
+            });
+            let kinds = Masks::of(block);
+            let mut bits = (kinds.blanks | kinds.newlines) & !u64::from(at == 0);
+            while bits != 0 {
+                let place = at + bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                let kind = STARTS.iter().position(|&start| start == text[place]);
+                let before = usize::from(text[place - 1]);
+                if kind.is_some_and(|kind| joints[kind].get(before) == Some(&true)) {
+                    ends.push(place);
+                }
+            }
+            at += BLOCK;
+        }
+        at.min(text.len())
+    }
+}
+
+/// A stretch, and the numbers of its words.
+#[derive(Debug, Clone, Copy, Default)]
+struct Known {
+    /// Its bytes; in the last one its length, and which ends of a text it has.
+    key: u128,
+    words: [u32; WORDS],
+    count: u32,
+}
+
+/// Counts words in a table.
+#[derive(Debug)]
+pub(super) struct Tally<'a> {
+    front: &'a Front,
+    table: &'a mut WordCounts,
+    known: Vec<Known>,
+    ends: pattern::Ends,
+}
+
+impl<'a> Tally<'a> {
+    pub(super) fn new(front: &'a Front, table: &'a mut WordCounts) -> Self {
+        let known = vec![Known::default(); KNOWN];
+        Self { front, table, known, ends: pattern::Ends::default() }
+    }
+
+    /// Counts the words of a text so often.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Limit`] where a pattern reaches its bound, or for too many words.
+    pub(super) fn count(&mut self, text: &str, times: u64) -> Result<()> {
+        match (self.front.tiling(), &self.front.joints) {
+            _ if times == 0 => Ok(()),
+            (Some(matcher), _) => self.count_matches(matcher, text, times),
+            (None, Some(joints)) => self.count_parts(joints, text, times),
+            (None, None) => {
+                let table = &mut self.table;
+                let add = |word: &[u8]| table.add(word, times);
+                self.front.for_each_word(text, normalize::Ends::BOTH, add)
+            }
+        }
+    }
+
+    fn count_matches(&mut self, matcher: &Matcher, text: &str, times: u64) -> Result<()> {
+        let mut tiles = Tiles::new(matcher, text);
+        let text = text.as_bytes();
+        let mut start = 0;
+        loop {
+            tiles.next_ends(&mut self.ends)?;
+            if self.ends.places().is_empty() {
+                return Ok(());
+            }
+            for &end in self.ends.places() {
+                let Some((key, slot)) = key(text, start, end, 0) else {
+                    self.table.add(&text[start..end], times)?;
+                    start = end;
+                    continue;
+                };
+                let known = &mut self.known[slot];
+                if known.key == key {
+                    self.table.repeat(known.words[0], times);
+                } else {
+                    known.words[0] = self.table.note(&text[start..end], times)?;
+                    known.key = key;
+                }
+                start = end;
+            }
+        }
+    }
+
+    fn count_parts(&mut self, joints: &[[bool; 128]; 2], text: &str, times: u64) -> Result<()> {
+        let (mut start, mut at) = (0, 0);
+        while at < text.len() {
+            self.ends.clear();
+            at = Front::find_parts(joints, text.as_bytes(), at, &mut self.ends);
+            let last = (at == text.len()).then_some(at);
+            let Self { front, table, known, ends } = self;
+            for end in ends.places().iter().copied().chain(last) {
+                let at_ends = normalize::Ends { start: start == 0, end: end == text.len() };
+                let class = u8::from(at_ends.start) | u8::from(at_ends.end) << 1;
+                let found = key(text.as_bytes(), start, end, class);
+                let part = &text[start..end];
+                start = end;
+                let Some((key, slot)) = found else {
+                    front.for_each_word(part, at_ends, |word| table.add(word, times))?;
+                    continue;
+                };
+                let known = &mut known[slot];
+                if known.key == key {
+                    for &word in known.words.iter().take(known.count as usize) {
+                        table.repeat(word, times);
+                    }
+                    continue;
+                }
+                let mut new = Known { key, ..Known::default() };
+                front.for_each_word(part, at_ends, |word| {
+                    let number = table.note(word, times)?;
+                    if let Some(place) = new.words.get_mut(new.count as usize) {
+                        *place = number;
+                    }
+                    new.count += 1;
+                    Ok(())
+                })?;
+                if new.count as usize <= WORDS {
+                    *known = new;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What stands for a stretch that is not too long, and its place in the table of known ones.
+#[inline]
+fn key(text: &[u8], start: usize, end: usize, class: u8) -> Option<(u128, usize)> {
+    let length = end - start;
+    if length > LONGEST || length == 0 {
+        return None;
+    }
+    let unused = 8 * (16 - length);
+    let bytes = if let Some(chunk) = text[..end].last_chunk::<16>() {
+        u128::from_le_bytes(*chunk) >> unused
+    } else if let Some(chunk) = text[start..].first_chunk::<16>() {
+        u128::from_le_bytes(*chunk) << unused >> unused
+    } else {
+        let mut chunk = [0; 16];
+        chunk[..length].copy_from_slice(&text[start..end]);
+        u128::from_le_bytes(chunk)
+    };
+    let key = bytes | u128::from(class << 4 | length as u8) << 120;
+    let (low, high) = (key as u64, (key >> 64) as u64);
+    let mixed = (low.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(32) ^ high)
+        .wrapping_mul(0xF135_7AEA_2E62_A9C5);
+    Some((key, (mixed >> (u64::BITS - KNOWN.ilog2())) as usize))
+}
