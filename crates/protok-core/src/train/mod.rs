@@ -17,6 +17,7 @@ mod queue;
 #[cfg(test)]
 mod reference;
 mod runs;
+mod shorts;
 mod steps;
 mod suffixes;
 pub mod superwords;

@@ -39,6 +39,9 @@ const FIRST: u32 = 1 << 30;
 /// A token goes on here.
 const INSIDE: u32 = 1 << 31;
 
+/// The pair at a node is too rare to be kept, and has no number.
+const RARE: u32 = u32::MAX - 1;
+
 /// Where words start among 64 nodes, and how many words started before.
 #[derive(Debug, Clone, Copy)]
 struct Starts {
@@ -122,6 +125,12 @@ pub(super) struct PairIndex {
     /// The nodes of each required word.
     required: Vec<(u32, u32)>,
     joins: usize,
+    /// New pairs with a lower count are left out until they are asked for.
+    least: i64,
+    /// Numbers of pairs that were left out.
+    free: Vec<u32>,
+    /// Whether the pairs of the token that is being made are all new.
+    fresh: bool,
     // Scratch of one merge.
     touched: Vec<Touched>,
     /// Sites that new pairs got: the place in `beside`, and the site.
@@ -221,6 +230,51 @@ impl PairIndex {
                 *next += 1;
             }
         }
+    }
+
+    /// Leaves new pairs of new tokens out whose count is below `least`: most pairs are rare and never
+    /// come up. A pair of two tokens gets all its sites when the second of the two is made, and from
+    /// then on its count only falls; so what is left out stays below until [`Self::complete`].
+    pub(super) fn leave_out(&mut self, least: i64) {
+        // Numbers of pairs must stay clear of the marks.
+        let leaves = self.required.is_empty() && self.nodes.len() < 1 << 28;
+        self.least = if leaves { least } else { 0 };
+    }
+
+    /// Below which count pairs may have been left out.
+    pub(super) fn least(&self) -> i64 {
+        self.least
+    }
+
+    /// Says whether the next merge makes a token that was not there.
+    pub(super) fn expect(&mut self, is_new: bool) {
+        self.fresh = is_new && self.least > 1;
+    }
+
+    /// Takes in all pairs that were left out, leaves none out any more, and returns the generations
+    /// of those. O(symbols).
+    pub(super) fn complete(&mut self) -> Range<u32> {
+        self.least = 0;
+        self.free.clear();
+        self.touched.clear();
+        self.created.clear();
+        self.beside.clear();
+        self.stamp += 1;
+        for site in 0..self.nodes.len() as u32 {
+            let Node { symbol, pair: RARE } = self.nodes[site as usize] else { continue };
+            let next = self.nodes[(site + self.length(site)) as usize].symbol;
+            let pair = self.pair(symbol & !FIRST, next);
+            let weight = self.weights[self.word(site) as usize];
+            self.nodes[site as usize].pair = pair;
+            let slot = self.touch(pair);
+            if slot as usize == self.beside.len() {
+                self.beside.push(Beside { old: NONE, new: pair, weight: 0, sites: 0, slot });
+            }
+            self.touched[slot as usize].created += 1;
+            self.created.push((slot, site));
+            self.pairs[pair as usize].count += weight;
+        }
+        self.settle()
     }
 
     /// How many merges the required words, which have no weight, still need.
@@ -585,7 +639,11 @@ impl PairIndex {
         may_merge: &dyn Fn(u32, u32) -> bool,
     ) -> u32 {
         let (left, right) = if side == BEFORE { (symbol, token) } else { (token, symbol) };
-        let new = if may_merge(left, right) { self.pair(left, right) } else { NONE };
+        let new = match may_merge(left, right) {
+            false => NONE,
+            true if self.fresh => self.number(left, right),
+            true => self.pair(left, right),
+        };
         let place = self.beside.len() as u32;
         self.beside.push(Beside { old, new, weight: 0, sites: 0, slot: NONE });
         let met = &mut self.met[side];
@@ -600,7 +658,7 @@ impl PairIndex {
     fn settle_counts(&mut self) {
         for place in 0..self.beside.len() {
             let Beside { old, new, weight, sites, .. } = self.beside[place];
-            if old != NONE {
+            if old < RARE {
                 self.touch(old);
                 self.pairs[old as usize].count -= weight;
             }
@@ -611,6 +669,53 @@ impl PairIndex {
                 self.pairs[new as usize].count += weight;
             }
         }
+        if self.fresh {
+            self.leave_out_rare();
+        }
+    }
+
+    /// Gives up the new pairs that are too rare, and takes the others in.
+    fn leave_out_rare(&mut self) {
+        let given_up = self.free.len();
+        for place in 0..self.beside.len() {
+            let Beside { new, slot, .. } = self.beside[place];
+            if new == NONE {
+                continue;
+            }
+            if self.pairs[new as usize].count < self.least {
+                self.touched[slot as usize].created = 0;
+                self.beside[place].sites = 0;
+                self.free.push(new);
+            } else {
+                let Self { pairs, lookup, .. } = self;
+                let Pair { left, right, .. } = pairs[new as usize];
+                lookup.insert_unique(hash(left, right), new, |&i| {
+                    let pair = &pairs[i as usize];
+                    hash(pair.left, pair.right)
+                });
+            }
+        }
+        if self.free.len() == given_up {
+            return;
+        }
+        for &(place, site) in &self.created {
+            let Beside { new, sites, .. } = self.beside[place as usize];
+            let node = &mut self.nodes[site as usize];
+            if sites == 0 && node.pair == new {
+                node.pair = RARE;
+            }
+        }
+    }
+
+    /// Gives a pair a number that is known to have none.
+    fn number(&mut self, left: u32, right: u32) -> u32 {
+        let pair = Pair { left, right, count: 0, last: NONE, open: 0, slot: NONE, parked: 0 };
+        if let Some(number) = self.free.pop() {
+            self.pairs[number as usize] = pair;
+            return number;
+        }
+        self.pairs.push(pair);
+        self.pairs.len() as u32 - 1
     }
 
     /// The number of a pair, which is added if it is new.
@@ -624,8 +729,8 @@ impl PairIndex {
         if let Some(&pair) = lookup.find(hashed, same) {
             return pair;
         }
-        let new = pairs.len() as u32;
-        pairs.push(Pair { left, right, count: 0, last: NONE, open: 0, slot: NONE, parked: 0 });
+        let new = self.number(left, right);
+        let Self { pairs, lookup, .. } = self;
         lookup.insert_unique(hashed, new, |&i| {
             let pair = &pairs[i as usize];
             hash(pair.left, pair.right)

@@ -1,28 +1,27 @@
 //! From a text to numbers of words, and their counts.
 //!
-//! What a stretch of text becomes is remembered by its bytes, for stretches that fit in a register:
-//! in a table that stays in the cache of a core, a new stretch in the place of an old one. Where
-//! the matches of a pattern are the words, a stretch is a match. Else it is a part between two
-//! joints: places where normalizer and pre-tokenizer say that they do not look across and that a
-//! word ends. So a part is normalized and cut once, not each time that it comes again; whether a
-//! text starts or ends with it belongs to what is remembered.
+//! Where the matches of a pattern are the words, they are looked up some hundred at a time. Else a
+//! text is cut at its joints: places where normalizer and pre-tokenizer say that they do not look
+//! across and that a word ends. The words of a part between two are remembered by its bytes, if
+//! these fit in a register; a new part takes the place of an old one. So a part that comes again and
+//! again is normalized and cut once. Whether a text starts or ends with it belongs to what is
+//! remembered.
 
 use super::WordCounts;
+use super::shorts::{self, Key};
 use crate::error::Result;
 use crate::normalize::{self, Normalizer};
 use crate::pattern::{self, Matcher, Tiles};
 use crate::pretokenize::{AtSeams, Beginning, PreTokenizer};
 use crate::text::blocks::{BLOCK, Masks};
 use crate::text::seam::inks;
+use std::ops::Range;
 
 /// What may start a part.
 const STARTS: [u8; 2] = [b' ', b'\n'];
 
-/// So many stretches are remembered.
-const KNOWN: usize = 1 << 13;
-
-/// The longest stretch that is.
-const LONGEST: usize = 15;
+/// So many parts are remembered.
+const KNOWN: usize = 1 << 15;
 
 /// The most words of one.
 const WORDS: usize = 3;
@@ -111,11 +110,11 @@ impl Front {
     }
 }
 
-/// A stretch, and the numbers of its words.
+/// A part, and the numbers of its words.
 #[derive(Debug, Clone, Copy, Default)]
 struct Known {
     /// Its bytes; in the last one its length, and which ends of a text it has.
-    key: u128,
+    key: Key,
     words: [u32; WORDS],
     count: u32,
 }
@@ -125,14 +124,18 @@ struct Known {
 pub(super) struct Tally<'a> {
     front: &'a Front,
     table: &'a mut WordCounts,
+    /// For parts.
     known: Vec<Known>,
+    /// Of some matches the keys, and where they stand.
+    keys: Vec<(Option<Key>, Range<usize>)>,
     ends: pattern::Ends,
 }
 
 impl<'a> Tally<'a> {
     pub(super) fn new(front: &'a Front, table: &'a mut WordCounts) -> Self {
-        let known = vec![Known::default(); KNOWN];
-        Self { front, table, known, ends: pattern::Ends::default() }
+        let known = if front.joints.is_some() { KNOWN } else { 0 };
+        let known = vec![Known::default(); known];
+        Self { front, table, known, keys: Vec::new(), ends: pattern::Ends::default() }
     }
 
     /// Counts the words of a text so often.
@@ -161,20 +164,18 @@ impl<'a> Tally<'a> {
             if self.ends.places().is_empty() {
                 return Ok(());
             }
+            // All places in the table are asked for before the first of them is waited for.
+            self.keys.clear();
             for &end in self.ends.places() {
-                let Some((key, slot)) = key(text, start, end, 0) else {
-                    self.table.add(&text[start..end], times)?;
-                    start = end;
-                    continue;
-                };
-                let known = &mut self.known[slot];
-                if known.key == key {
-                    self.table.repeat(known.words[0], times);
-                } else {
-                    known.words[0] = self.table.note(&text[start..end], times)?;
-                    known.key = key;
+                let key = shorts::key(text, start, end);
+                if let Some(key) = key {
+                    self.table.prefetch(key);
                 }
+                self.keys.push((key, start..end));
                 start = end;
+            }
+            for (key, place) in &self.keys {
+                self.table.note_keyed(*key, &text[place.clone()], times)?;
             }
         }
     }
@@ -185,18 +186,20 @@ impl<'a> Tally<'a> {
             self.ends.clear();
             at = Front::find_parts(joints, text.as_bytes(), at, &mut self.ends);
             let last = (at == text.len()).then_some(at);
-            let Self { front, table, known, ends } = self;
+            let Self { front, table, known, ends, .. } = self;
             for end in ends.places().iter().copied().chain(last) {
                 let at_ends = normalize::Ends { start: start == 0, end: end == text.len() };
                 let class = u8::from(at_ends.start) | u8::from(at_ends.end) << 1;
-                let found = key(text.as_bytes(), start, end, class);
+                let found = shorts::key(text.as_bytes(), start, end);
                 let part = &text[start..end];
                 start = end;
-                let Some((key, slot)) = found else {
+                let Some(key) = found else {
                     front.for_each_word(part, at_ends, |word| table.add(word, times))?;
                     continue;
                 };
-                let known = &mut known[slot];
+                let key = key | u128::from(class) << 124;
+                let slot = shorts::mix(key) >> (u64::BITS - KNOWN.ilog2());
+                let known = &mut known[slot as usize];
                 if known.key == key {
                     for &word in known.words.iter().take(known.count as usize) {
                         table.repeat(word, times);
@@ -221,26 +224,3 @@ impl<'a> Tally<'a> {
     }
 }
 
-/// What stands for a stretch that is not too long, and its place in the table of known ones.
-#[inline]
-fn key(text: &[u8], start: usize, end: usize, class: u8) -> Option<(u128, usize)> {
-    let length = end - start;
-    if length > LONGEST || length == 0 {
-        return None;
-    }
-    let unused = 8 * (16 - length);
-    let bytes = if let Some(chunk) = text[..end].last_chunk::<16>() {
-        u128::from_le_bytes(*chunk) >> unused
-    } else if let Some(chunk) = text[start..].first_chunk::<16>() {
-        u128::from_le_bytes(*chunk) << unused >> unused
-    } else {
-        let mut chunk = [0; 16];
-        chunk[..length].copy_from_slice(&text[start..end]);
-        u128::from_le_bytes(chunk)
-    };
-    let key = bytes | u128::from(class << 4 | length as u8) << 120;
-    let (low, high) = (key as u64, (key >> 64) as u64);
-    let mixed = (low.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(32) ^ high)
-        .wrapping_mul(0xF135_7AEA_2E62_A9C5);
-    Some((key, (mixed >> (u64::BITS - KNOWN.ilog2())) as usize))
-}
