@@ -147,8 +147,7 @@ impl WordCounter {
                 let at = next.fetch_add(1, Ordering::Relaxed);
                 let Some(group) = groups.get(at) else { return };
                 let mut group = texts[group.clone()].iter();
-                let Err(error) =
-                    group.try_for_each(|&(text, times)| tally.count(text, times))
+                let Err(error) = group.try_for_each(|&(text, times)| tally.count(text, times))
                 else {
                     continue;
                 };

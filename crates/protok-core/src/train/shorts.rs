@@ -145,11 +145,12 @@ mod tests {
     #[test]
     fn a_table_finds_what_was_put_in() {
         let mut table = Shorts::default();
-        let keys: Vec<Key> =
-            (0..5000u32).filter_map(|i| {
+        let keys: Vec<Key> = (0..5000u32)
+            .filter_map(|i| {
                 let word = format!("w{i}");
                 key(word.as_bytes(), 0, word.len())
-            }).collect();
+            })
+            .collect();
         let keys: std::collections::BTreeSet<Key> = keys.into_iter().collect();
         for (number, &key) in (0..).zip(&keys) {
             assert_eq!(table.find(key), None);

@@ -21,7 +21,7 @@ use std::ops::Range;
 const STARTS: [u8; 2] = [b' ', b'\n'];
 
 /// So many parts are remembered.
-const KNOWN: usize = 1 << 15;
+const KNOWN: usize = 1 << 16;
 
 /// The most words of one.
 const WORDS: usize = 3;
@@ -224,3 +224,95 @@ impl<'a> Tally<'a> {
     }
 }
 
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::formats::{self, Files};
+    use crate::spec::Semantics;
+    use proptest::prelude::*;
+
+    const SENTENCEPIECE: &str = r#"{"type": "Sequence", "normalizers": [{"type": "NFKC"},
+        {"type": "Replace", "pattern": {"Regex": "\\s+"}, "content": " "},
+        {"type": "Strip", "strip_left": true, "strip_right": true}]}"#;
+    const BERT: &str = r#"{"type": "BertNormalizer", "clean_text": true,
+        "handle_chinese_chars": true, "strip_accents": null, "lowercase": true}"#;
+    const LLAMA: &str = r#"{"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": "▁"},
+        {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}]}"#;
+
+    fn metaspace(scheme: &str) -> String {
+        format!(
+            r#"{{"type": "Metaspace", "replacement": "▁", "prepend_scheme": "{scheme}",
+                "split": true}}"#
+        )
+    }
+
+    fn fronts() -> Vec<Front> {
+        let bytes = r#"{"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true,
+            "use_regex": true}"#;
+        let plain = |kind: &str| format!(r#"{{"type": "{kind}"}}"#);
+        [
+            ("null", bytes.to_owned()),
+            (SENTENCEPIECE, metaspace("always")),
+            (SENTENCEPIECE, metaspace("first")),
+            ("null", metaspace("never")),
+            (BERT, plain("BertPreTokenizer")),
+            ("null", plain("Whitespace")),
+            (SENTENCEPIECE, plain("WhitespaceSplit")),
+            (LLAMA, "null".to_owned()),
+        ]
+        .iter()
+        .map(|(normalizer, pre_tokenizer)| {
+            let json = format!(
+                r#"{{"version": "1.0", "truncation": null, "padding": null, "added_tokens": [],
+                    "normalizer": {normalizer}, "pre_tokenizer": {pre_tokenizer},
+                    "post_processor": null, "decoder": null,
+                    "model": {{"type": "BPE", "vocab": {{}}, "merges": []}}}}"#
+            );
+            let mut files = Files::default();
+            files.insert("tokenizer.json", json.as_bytes());
+            let spec = formats::read(&files, &formats::Options::default()).unwrap().spec;
+            let hugging_face = Semantics::HuggingFace;
+            Front::new(
+                Normalizer::compile(spec.normalizer.as_ref(), hugging_face).unwrap(),
+                PreTokenizer::compile(spec.pre_tokenizer.as_ref(), hugging_face).unwrap(),
+            )
+        })
+        .collect()
+    }
+
+    fn text() -> impl Strategy<Value = String> {
+        let stretch = prop_oneof![
+            6 => "[a-cA-C]{1,4}",
+            1 => "[a-c]{14,20}",
+            4 => Just(" ".to_owned()),
+            2 => "[ \n\t]{1,4}",
+            2 => "[.,'(-]{1,2}",
+            1 => prop::sample::select(vec!["é", "e\u{301}", "ﬁ", "\u{a0}", "▁", "世界", "\u{3000}",
+                "1", "'s", "\u{200d}"]).prop_map(str::to_owned),
+        ];
+        prop::collection::vec(stretch, 0..60).prop_map(|parts| parts.concat())
+    }
+
+    #[test]
+    fn words_are_those_of_the_whole_text() {
+        let fronts = fronts();
+        assert_eq!(fronts.iter().filter(|front| front.tiling().is_some()).count(), 1);
+        assert!(fronts.iter().filter(|front| front.joints.is_some()).count() >= 5);
+        let config = ProptestConfig { cases: 400, failure_persistence: None, ..Default::default() };
+        proptest!(config, |(texts in prop::collection::vec(text(), 1..6))| {
+            for front in &fronts {
+                let (mut quick, mut whole) = (WordCounts::new(), WordCounts::new());
+                let mut tally = Tally::new(front, &mut quick);
+                for (text, times) in texts.iter().zip(1..) {
+                    tally.count(text, times).unwrap();
+                    let add = |word: &[u8]| whole.add(word, times);
+                    front.for_each_word(text, normalize::Ends::BOTH, add).unwrap();
+                }
+                let (quick, whole): (Vec<_>, Vec<_>) =
+                    (quick.iter().collect(), whole.iter().collect());
+                prop_assert_eq!(quick, whole, "{:?}", texts);
+            }
+        });
+    }
+}
