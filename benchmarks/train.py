@@ -6,8 +6,8 @@
 
 The corpus is one UTF-8 file; all read it themselves. The table has the wall time and the processor
 time from the start of reading to the finished vocabulary, without imports, and the most memory of
-the process. Byte-level merges are compared with those of the first trainer that has some: a trainer
-that breaks ties otherwise is measured, and said to differ. For Unigram models the figure in the
+the process. Byte-level merges are compared with those of the first trainer that has some, as many as
+fit beside all 256 bytes: a trainer whose alphabet is that of the corpus makes a few more. For Unigram models the figure in the
 last column is the negative log-likelihood per character of the corpus (all segmentations), under
 the words that protok counts. Trainers that are not installed are left out, and named.
 """
@@ -30,10 +30,10 @@ from statistics import median
 from typing import Any
 
 from protok import _core
+from protok.corpus import Source, read
 from protok.training.artifact import document
 
 BLANK = "\u2581"
-LINES = 1 << 16
 NAMES = {
     "protok-bpe": "protok",
     "gigabpe": "gigabpe",
@@ -63,9 +63,9 @@ def counter(normalizer: Any, pre_tokenizer: Any, job: Job) -> _core.WordCounter:
     """Count the words of a corpus, a line a text."""
     components = document(normalizer=normalizer, pre_tokenizer=pre_tokenizer)
     words = _core.WordCounter(json.dumps(components).encode(), ordered=False)
-    with job.corpus.open("rb") as file:
-        while lines := file.readlines(LINES * 64):
-            words.feed(lines, threads=job.threads)
+    for block in read(job.corpus, Source()):
+        words.feed_block(block.data, threads=job.threads)
+    words.finish()
     return words
 
 
@@ -222,6 +222,7 @@ def one(name: str, job: Job) -> dict[str, Any]:
     merges, pieces = TRAINERS[name](job)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    merges = merges[: job.size - 256]
     spelled = hashlib.sha256(json.dumps(merges).encode()).hexdigest() if merges else None
     loss = None
     if pieces:

@@ -73,13 +73,17 @@ impl Place<'_> {
 #[derive(Debug)]
 pub(super) struct Mark {
     mark: String,
+    /// Finds it.
+    finder: memchr::memmem::Finder<'static>,
     scheme: PrependScheme,
     split: bool,
 }
 
 impl Mark {
     pub(super) fn compile(spec: spec::Metaspace) -> Self {
-        Self { mark: spec.replacement.to_string(), scheme: spec.prepend_scheme, split: spec.split }
+        let mark = spec.replacement.to_string();
+        let finder = memchr::memmem::Finder::new(&mark).into_owned();
+        Self { mark, finder, scheme: spec.prepend_scheme, split: spec.split }
     }
 
     /// The mark.
@@ -143,7 +147,7 @@ impl Mark {
     ) -> Result<(), E> {
         let mut start = 0;
         if self.split {
-            for at in memchr::memmem::find_iter(text.as_bytes(), self.mark.as_bytes()) {
+            for at in self.finder.find_iter(text.as_bytes()) {
                 if at > start {
                     report(start, at)?;
                     start = at;

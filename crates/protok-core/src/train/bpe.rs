@@ -78,11 +78,13 @@ pub(super) fn merge_all(
     observer: &mut dyn FnMut(&MergeEvent<'_>) -> ControlFlow<()>,
 ) -> Result<BpeTraining> {
     let mut steps = Steps::new(&prepared, options)?;
-    let Prepared { mut tokens, symbols, ends, weights, .. } = prepared;
+    let Prepared { mut tokens, symbols, ends, weights, total, .. } = prepared;
     let pairs = PairIndex::new(symbols, &ends, weights);
     drop(ends);
     let exact = options.tie != TieRule::LowestIds || !options.required.is_empty();
     let mut trainer = Trainer::new(pairs, options, exact, &tokens);
+    let merges = options.vocab_size.saturating_sub(tokens.len());
+    trainer.pairs.leave_out(least_count(merges, total));
     let stop = loop {
         let joins = trainer.pairs.joins();
         if tokens.len() >= options.vocab_size && joins == 0 {
@@ -110,6 +112,11 @@ pub(super) fn merge_all(
         let (left, right) = trainer.pairs.symbols(pair);
         let (token, is_new) = steps.spell(left, right, &mut tokens)?;
         let may_merge = |left, right| steps.may_merge(left, right);
+        if !is_new {
+            // The token may have pairs that were left out, and get more of them.
+            trainer.complete(&tokens);
+        }
+        trainer.pairs.expect(is_new);
         let saved = trainer.merge(entry, pair, token, &tokens, &may_merge);
         let merge = BpeMerge { required, ..BpeMerge::counted((left, right), token, count, tied) };
         if steps.record(merge, saved, is_new, &tokens, observer).is_break() {
@@ -134,6 +141,16 @@ pub(super) struct Trainer {
 /// How many times as many pairs as merges are queued at first. None in tests, which thus see the
 /// floor sink.
 const SPARE: usize = if cfg!(test) { 0 } else { 4 };
+
+/// A count that the last of so many merges will hardly fall below, in a corpus of so many symbols.
+/// Token frequencies fall about as one over their rank.
+fn least_count(merges: usize, symbols: i64) -> i64 {
+    let merges = i64::try_from(merges).unwrap_or(i64::MAX);
+    symbols / merges.saturating_mul(RARER).max(1)
+}
+
+/// Tests have both pairs that are left out and such as are taken in later.
+const RARER: i64 = if cfg!(test) { 1 } else { 200 };
 
 impl Trainer {
     /// Queues what is frequent enough to come up soon.
@@ -163,6 +180,17 @@ impl Trainer {
             ties.extend(others.take(listed).map(|(_, pair)| self.pairs.symbols(pair)));
         }
         (tied, ties)
+    }
+
+    /// Takes in the pairs that were left out; false if there are none.
+    fn complete(&mut self, tokens: &Tokens) -> bool {
+        if self.pairs.least() <= 1 {
+            return false;
+        }
+        for generation in self.pairs.complete() {
+            self.push(generation, tokens);
+        }
+        true
     }
 
     /// Sets the floor so that a few times as many pairs are above it as there will be merges.
@@ -235,11 +263,15 @@ impl Trainer {
     pub(super) fn next(&mut self, tokens: &Tokens) -> Option<Entry> {
         loop {
             let Some(entry) = self.queue.pop(tokens) else {
-                if self.sink_floor(tokens) {
+                if self.complete(tokens) || self.sink_floor(tokens) {
                     continue;
                 }
                 return None;
             };
+            if entry.count < self.pairs.least() && self.complete(tokens) {
+                self.queue.push(entry, tokens);
+                continue;
+            }
             // What is parked may come before an entry below the floor.
             if entry.count < self.floor && self.sink_floor(tokens) {
                 self.queue.push(entry, tokens);

@@ -14,13 +14,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sha2::{Digest, Sha256};
 
+use super::front::{Counting, Front};
 use super::runs::{self, Reader, Run, Writer, damaged, failure};
 use super::tally::Tally;
 use super::{Totals, WordCounts};
 use crate::error::{Error, Result};
-use crate::normalize::{Ends, Normalizer};
+use crate::normalize::Normalizer;
 use crate::parallel::map_groups;
-use crate::pretokenize::{Beginning, PreTokenizer};
+use crate::pretokenize::PreTokenizer;
 use crate::spec::{self, Semantics};
 
 /// Bytes of text that a thread takes at a time.
@@ -49,8 +50,7 @@ pub struct CountOptions {
 /// Counts the words of texts.
 #[derive(Debug)]
 pub struct WordCounter {
-    normalizer: Normalizer,
-    pre_tokenizer: PreTokenizer,
+    front: Front,
     options: CountOptions,
     /// A table for each thread; words that keep their order have one table.
     tables: Vec<WordCounts>,
@@ -85,9 +85,10 @@ impl WordCounter {
                 .hint(format!("Allow {LEAST_LIMIT} or more."))
                 .value(limit.to_string()));
         }
+        let normalizer = Normalizer::compile(normalizer, Semantics::HuggingFace)?;
+        let pre_tokenizer = PreTokenizer::compile(pre_tokenizer, Semantics::HuggingFace)?;
         Ok(Self {
-            normalizer: Normalizer::compile(normalizer, Semantics::HuggingFace)?,
-            pre_tokenizer: PreTokenizer::compile(pre_tokenizer, Semantics::HuggingFace)?,
+            front: Front::new(normalizer, pre_tokenizer),
             options,
             tables: vec![WordCounts::new()],
             runs: Vec::new(),
@@ -126,9 +127,8 @@ impl WordCounter {
                 threads,
                 |texts, _| {
                     let mut counts = WordCounts::new();
-                    for &(text, times) in texts {
-                        self.count(text, times, &mut counts)?;
-                    }
+                    let mut counting = Counting::new(&self.front, &mut counts);
+                    texts.iter().try_for_each(|&(text, times)| counting.count(text, times))?;
                     Ok(counts)
                 },
             )?;
@@ -157,12 +157,12 @@ impl WordCounter {
         let next = AtomicUsize::new(0);
         let failed: Mutex<Option<(usize, Error)>> = Mutex::new(None);
         let run = |table: &mut WordCounts| {
+            let mut counting = Counting::new(&self.front, table);
             loop {
                 let at = next.fetch_add(1, Ordering::Relaxed);
                 let Some(group) = groups.get(at) else { return };
                 let mut group = texts[group.clone()].iter();
-                let Err(error) =
-                    group.try_for_each(|&(text, times)| self.count(text, times, table))
+                let Err(error) = group.try_for_each(|&(text, times)| counting.count(text, times))
                 else {
                     continue;
                 };
@@ -186,18 +186,6 @@ impl WordCounter {
             Some((_, error)) => Err(error),
             None => Ok(()),
         }
-    }
-
-    fn count(&self, text: &str, times: u64, counts: &mut WordCounts) -> Result<()> {
-        let (normalized, head) = if self.pre_tokenizer.asks_for_head() {
-            let (normalized, alignment) = self.normalizer.apply_with_alignment(text, Ends::BOTH)?;
-            let head = alignment.head(&normalized, 0..normalized.len());
-            (normalized, head)
-        } else {
-            (self.normalizer.apply(text)?, 0)
-        };
-        self.pre_tokenizer
-            .for_each_piece(&normalized, Beginning::of_text(head), |piece| counts.add(piece, times))
     }
 
     /// Adds a word that needs no cutting.
@@ -313,17 +301,11 @@ impl WordCounter {
         if self.finished {
             return Ok(());
         }
-        let tables =
-            self.tables.len() > 1 && self.tables[1..].iter().any(|table| !table.is_empty());
         if self.runs.is_empty() && self.files.is_empty() {
-            let mut whole = std::mem::take(&mut self.tables[0]);
-            if tables {
-                for table in self.tables.drain(1..) {
-                    whole.merge(&table)?;
-                }
+            if !self.options.ordered {
+                self.tables = vec![merged(std::mem::take(&mut self.tables))?];
             }
-            let whole = if self.options.ordered { whole } else { whole.into_canonical()? };
-            self.tables = vec![whole];
+            self.tables.truncate(1);
             self.finished = true;
             return Ok(());
         }
@@ -424,6 +406,42 @@ impl WordCounter {
         end().map_err(|error| wrong(&error))?;
         Ok(tally.totals())
     }
+}
+
+/// The words of all tables in canonical order: each table is sorted by a thread of its own, and two
+/// by two they are merged.
+fn merged(tables: Vec<WordCounts>) -> Result<WordCounts> {
+    let mut sorted = in_parallel(tables, WordCounts::into_canonical)?;
+    while sorted.len() > 1 {
+        let mut pairs = Vec::new();
+        while let Some(one) = sorted.pop() {
+            pairs.push((one, sorted.pop()));
+        }
+        sorted = in_parallel(pairs, |(one, two)| match two {
+            Some(two) => one.merge_canonical(&two),
+            None => Ok(one),
+        })?;
+    }
+    Ok(sorted.pop().unwrap_or_default())
+}
+
+/// Does something to each item, in a thread of its own.
+fn in_parallel<I: Send, T: Send>(
+    items: Vec<I>,
+    work: impl Fn(I) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    let work = &work;
+    std::thread::scope(|scope| {
+        let mut items = items.into_iter();
+        let first = items.next();
+        let others: Vec<_> = items.map(|item| scope.spawn(move || work(item))).collect();
+        let first = first.map(work);
+        let joined = others.into_iter().map(|thread| match thread.join() {
+            Ok(result) => result,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        first.into_iter().chain(joined).collect()
+    })
 }
 
 /// What a counts file says of itself, whether its words are in order, and what is to be read of it.

@@ -8,11 +8,14 @@
 //! only ever grows, so a dead site never revives.
 //!
 //! A merge visits the sites of its pair and their neighbours: over a whole training O(N + R) for
-//! N symbols and R pairs created, with no rescan of a word, however long. Memory is 16 bytes a
-//! symbol, at most 3 N sites of 4 bytes, and about 60 bytes a pair. Most of the time goes into
-//! waiting for nodes to come from memory, so sites are looked at in batches before they are
-//! merged: the processor then waits for many at once.
+//! N symbols and R pairs created, with no rescan of a word, however long. What happens to the pairs
+//! around is added up by neighbour and done once a merge. Memory is 8 bytes a symbol, at most 3 N
+//! sites of 4 bytes, and about 60 bytes a pair; most pairs are rare, and may be
+//! [left out](PairIndex::leave_out). Most of the time goes into waiting for nodes to come from
+//! memory, so sites are looked at in batches before they are merged: the processor then waits for
+//! many at once.
 
+mod apply;
 mod splitting;
 
 use super::histogram::Histogram;
@@ -24,23 +27,35 @@ use std::ops::Range;
 /// No node, no pair, no generation.
 pub(super) const NONE: u32 = u32::MAX;
 
+/// A symbol of a word. A token has the nodes of its symbols: the first tells its id and its pair,
+/// the second and the last how many there are.
 #[derive(Debug, Clone, Copy)]
-#[repr(align(16))]
 struct Node {
-    /// The token that starts here.
+    /// The token that starts here, with [`FIRST`] if a word does; or [`INSIDE`] and a number of
+    /// nodes.
     symbol: u32,
-    /// How many nodes the token has that starts or ends here.
-    length: u32,
-    word: u32,
     /// The pair of the token that starts here and the next, if there is one and it may be merged.
     pair: u32,
+}
+
+/// A word starts here. Ids are below, since all tokens have less than 1 GiB of text.
+const FIRST: u32 = 1 << 30;
+
+/// A token goes on here.
+const INSIDE: u32 = 1 << 31;
+
+/// Where words start among 64 nodes, and how many words started before.
+#[derive(Debug, Clone, Copy)]
+struct Starts {
+    bits: u64,
+    before: u32,
 }
 
 /// The most that the count of a parked pair may be.
 pub(super) const PARKED: i64 = u32::MAX as i64;
 
-/// Sites to look at before the first of them is merged.
-const BATCH: usize = 64;
+/// Up to so many symbols have a table of all their pairs.
+const MOST_DENSE: u32 = 1024;
 
 #[derive(Debug)]
 struct Pair {
@@ -71,6 +86,18 @@ impl Generation {
     }
 }
 
+/// What happens beside the merged pair where one token stands there.
+#[derive(Debug)]
+struct Beside {
+    /// The pairs that the token was in before, and is in now.
+    old: u32,
+    new: u32,
+    weight: i64,
+    sites: u32,
+    /// The place of the new pair in `touched`.
+    slot: u32,
+}
+
 /// What happened to a pair in the current merge.
 #[derive(Debug)]
 struct Touched {
@@ -84,7 +111,9 @@ struct Touched {
 #[derive(Debug, Default)]
 pub(super) struct PairIndex {
     nodes: Vec<Node>,
+    /// By words that have symbols.
     weights: Vec<i64>,
+    starts: Vec<Starts>,
     pairs: Vec<Pair>,
     lookup: HashTable<u32>,
     generations: Vec<Generation>,
@@ -95,15 +124,21 @@ pub(super) struct PairIndex {
     /// The nodes of each required word.
     required: Vec<(u32, u32)>,
     joins: usize,
+    /// New pairs with a lower count are left out until they are asked for.
+    least: i64,
+    /// Numbers of pairs that were left out.
+    free: Vec<u32>,
+    /// Whether the pairs of the token that is being made are all new.
+    fresh: bool,
     // Scratch of one merge.
     touched: Vec<Touched>,
+    /// Sites that new pairs got: the place in `beside`, and the site.
     created: Vec<(u32, u32)>,
-    beside: [Vec<(u32, u32)>; 2],
+    beside: Vec<Beside>,
+    /// For each side and token, the merge it was last met in and its place in `beside`.
+    met: [Vec<(u32, u32)>; 2],
     stamp: u32,
 }
-
-const BEFORE: usize = 0;
-const AFTER: usize = 1;
 
 fn hash(left: u32, right: u32) -> u64 {
     FxBuildHasher.hash_one(u64::from(left) << 32 | u64::from(right))
@@ -111,51 +146,86 @@ fn hash(left: u32, right: u32) -> u64 {
 
 impl PairIndex {
     /// Takes the symbols over and counts all pairs.
-    pub(super) fn new(symbols: Vec<u32>, ends: &[u32], weights: Vec<i64>) -> Self {
-        let mut index = Self { weights, ..Self::default() };
+    pub(super) fn new(symbols: Vec<u32>, ends: &[u32], mut weights: Vec<i64>) -> Self {
+        let mut index = Self::default();
         index.nodes.reserve_exact(symbols.len());
-        let mut start = 0;
+        index.starts.resize(symbols.len().div_ceil(64), Starts { bits: 0, before: 0 });
+        let (mut start, mut words) = (0, 0);
         for (&end, word) in ends.iter().zip(0..) {
-            for &symbol in &symbols[start as usize..end as usize] {
-                index.nodes.push(Node { symbol, length: 1, word, pair: NONE });
+            if start == end {
+                continue;
             }
-            if index.weights[word as usize] == 0 && start < end {
+            for &symbol in &symbols[start as usize..end as usize] {
+                index.nodes.push(Node { symbol, pair: NONE });
+            }
+            index.nodes[start as usize].symbol |= FIRST;
+            index.starts[start as usize / 64].bits |= 1 << (start % 64);
+            weights[words] = weights[word];
+            if weights[words] == 0 {
                 index.required.push((start, end));
                 index.joins += (end - start - 1) as usize;
             }
+            words += 1;
             start = end;
         }
         drop(symbols);
+        weights.truncate(words);
+        let mut before = 0;
+        for starts in &mut index.starts {
+            starts.before = before;
+            before += starts.bits.count_ones();
+        }
+        index.weights = weights;
+        index.count_all();
+        index
+    }
+
+    /// Counts the pairs of all nodes, and files their sites.
+    fn count_all(&mut self) {
+        let most = self.nodes.iter().map(|node| node.symbol & !FIRST).max().map_or(0, |id| id + 1);
+        // Where there are few symbols, a table of all pairs is faster than hashing.
+        let width = if most <= MOST_DENSE { most as usize } else { 0 };
+        let mut dense = vec![NONE; width * width];
         let mut sizes: Vec<u32> = Vec::new();
-        for i in 1..index.nodes.len() {
-            let (node, next) = (index.nodes[i - 1], index.nodes[i]);
-            if node.word != next.word {
+        let mut word = 0;
+        for i in 1..self.nodes.len() {
+            let (left, next) = (self.nodes[i - 1].symbol & !FIRST, self.nodes[i].symbol);
+            if next & FIRST != 0 {
+                word += 1;
                 continue;
             }
-            let pair = index.pair(node.symbol, next.symbol);
-            index.nodes[i - 1].pair = pair;
-            index.pairs[pair as usize].count += index.weights[node.word as usize];
-            sizes.resize(index.pairs.len(), 0);
+            let pair = match dense.get_mut(left as usize * width + next as usize) {
+                Some(known) if width > 0 && *known != NONE => *known,
+                Some(known) if width > 0 => {
+                    *known = self.pairs.len() as u32;
+                    self.pair(left, next)
+                }
+                _ => self.pair(left, next),
+            };
+            self.nodes[i - 1].pair = pair;
+            self.pairs[pair as usize].count += self.weights[word];
+            if pair as usize == sizes.len() {
+                sizes.push(0);
+            }
             sizes[pair as usize] += 1;
         }
         let mut start = 0;
         for (pair, &length) in sizes.iter().enumerate() {
-            let record = &mut index.pairs[pair];
+            let record = &mut self.pairs[pair];
             record.last = pair as u32;
             record.open = 1;
-            index.histogram.change(None, record.listed());
-            index.generations.push(Generation { start, length, pair: pair as u32, older: NONE });
+            self.histogram.change(None, record.listed());
+            self.generations.push(Generation { start, length, pair: pair as u32, older: NONE });
             start += length;
         }
-        index.sites.resize(start as usize, NONE);
-        let mut next: Vec<u32> = index.generations.iter().map(|g| g.start).collect();
-        for (node, site) in index.nodes.iter().zip(0..) {
+        self.sites.resize(start as usize, NONE);
+        let mut next: Vec<u32> = self.generations.iter().map(|g| g.start).collect();
+        for (node, site) in self.nodes.iter().zip(0..) {
             if let Some(next) = next.get_mut(node.pair as usize) {
-                index.sites[*next as usize] = site;
+                self.sites[*next as usize] = site;
                 *next += 1;
             }
         }
-        index
     }
 
     /// How many merges the required words, which have no weight, still need.
@@ -167,7 +237,7 @@ impl PairIndex {
     pub(super) fn next_join(&self) -> Option<u32> {
         self.required.iter().find_map(|&(start, end)| {
             let first = self.nodes[start as usize];
-            (first.length < end - start).then_some(first.pair)
+            (self.length(start) < end - start).then_some(first.pair)
         })
     }
 
@@ -329,186 +399,29 @@ impl PairIndex {
         sites
     }
 
+    /// The number of the word that a site is in.
+    #[inline]
     fn word(&self, site: u32) -> u32 {
-        self.nodes[site as usize].word
+        let Starts { bits, before } = self.starts[site as usize / 64];
+        before + (bits << (63 - site % 64)).count_ones() - 1
     }
 
-    fn begin(&mut self, pair: u32) {
-        self.touched.clear();
-        self.created.clear();
-        self.stamp += 1;
-        self.touch(pair);
+    /// How many nodes the token has that starts at a site.
+    #[inline]
+    fn length(&self, site: u32) -> u32 {
+        let next = self.nodes.get(site as usize + 1).map_or(0, |next| next.symbol);
+        if next & INSIDE == 0 { 1 } else { next & !INSIDE }
     }
 
-    /// Merges `pair` into `token` at the live ones of `sites`, ascending, and returns how many
-    /// tokens that saves in the corpus. `may_merge` says which new pairs are to be counted.
-    ///
-    /// In overlapping sites (`aaa`) the left one is merged. Counts of the pairs around change by
-    /// the word's weight; the count of the merged pair is left to the caller.
-    pub(super) fn apply(
-        &mut self,
-        pair: u32,
-        token: u32,
-        sites: &[u32],
-        may_merge: &dyn Fn(u32, u32) -> bool,
-    ) -> i64 {
-        let mut saved = 0;
-        let mut live = [0; BATCH];
-        for sites in sites.chunks(BATCH) {
-            // Each look is independent of the others, so they wait for memory together.
-            let mut count = 0;
-            for &site in sites {
-                live[count] = site;
-                count += usize::from(self.nodes[site as usize].pair == pair);
-            }
-            for &site in &live[..count] {
-                saved += self.apply_at(site, pair, token, may_merge);
-            }
+    /// Gives a pair a number that is known to have none.
+    fn number(&mut self, left: u32, right: u32) -> u32 {
+        let pair = Pair { left, right, count: 0, last: NONE, open: 0, slot: NONE, parked: 0 };
+        if let Some(number) = self.free.pop() {
+            self.pairs[number as usize] = pair;
+            return number;
         }
-        saved
-    }
-
-    fn apply_at(
-        &mut self,
-        site: u32,
-        pair: u32,
-        token: u32,
-        may_merge: &dyn Fn(u32, u32) -> bool,
-    ) -> i64 {
-        let first = self.nodes[site as usize];
-        if first.pair != pair {
-            return 0; // the one before has just taken its left token
-        }
-        let other = site + first.length;
-        let second = self.nodes[other as usize];
-        let weight = self.weights[first.word as usize];
-        self.joins -= usize::from(weight == 0);
-        if let Some(before) = self.before(site, first.word) {
-            let previous = self.nodes[before as usize];
-            self.destroy(previous.pair, weight);
-            let new = self.beside(BEFORE, previous.symbol, token, may_merge);
-            self.nodes[before as usize].pair = new;
-            self.create(new, before, weight);
-        }
-        let length = first.length + second.length;
-        let mut new = NONE;
-        let next = self.nodes.get((site + length) as usize).filter(|n| n.word == first.word);
-        if let Some(&Node { symbol, .. }) = next {
-            self.destroy(second.pair, weight);
-            new = self.beside(AFTER, symbol, token, may_merge);
-            self.create(new, site, weight);
-        }
-        // No token starts here any more.
-        (self.nodes[other as usize].symbol, self.nodes[other as usize].pair) = (NONE, NONE);
-        self.nodes[(site + length - 1) as usize].length = length;
-        self.nodes[site as usize] = Node { symbol: token, length, word: first.word, pair: new };
-        weight
-    }
-
-    /// Where the token before a site starts, if it is in the same word.
-    fn before(&self, site: u32, word: u32) -> Option<u32> {
-        let last = self.nodes[site.checked_sub(1)? as usize];
-        (last.word == word).then(|| site - last.length)
-    }
-
-    /// Ends a merge: files the created sites as generations and returns the range of these.
-    pub(super) fn settle(&mut self) -> std::ops::Range<u32> {
-        let first = self.generations.len() as u32;
-        if self.taken > self.sites.len() / 2 {
-            self.close_gaps();
-        }
-        let mut start = self.sites.len() as u32;
-        for touched in &mut self.touched {
-            touched.start = start;
-            let record = &mut self.pairs[touched.pair as usize];
-            if touched.created > 0 && (record.count > 0 || !self.required.is_empty()) {
-                let generation = self.generations.len() as u32;
-                self.generations.push(Generation {
-                    start,
-                    length: touched.created,
-                    pair: touched.pair,
-                    older: record.last,
-                });
-                record.last = generation;
-                record.open += 1;
-                start += touched.created;
-            } else {
-                touched.start = NONE;
-            }
-            self.histogram.change(touched.before, record.listed());
-        }
-        self.sites.resize(start as usize, NONE);
-        for &(slot, site) in &self.created {
-            let next = &mut self.touched[slot as usize].start;
-            if *next != NONE {
-                self.sites[*next as usize] = site;
-                *next += 1;
-            }
-        }
-        self.touched.clear();
-        self.created.clear();
-        first..self.generations.len() as u32
-    }
-
-    /// Moves the sites together that still wait. Done when half are taken, all calls are linear.
-    fn close_gaps(&mut self) {
-        let mut end = 0;
-        for generation in &mut self.generations {
-            self.sites.copy_within(generation.places(), end as usize);
-            generation.start = end;
-            end += generation.length;
-        }
-        self.sites.truncate(end as usize);
-        self.taken = 0;
-    }
-
-    fn touch(&mut self, pair: u32) -> u32 {
-        let record = &mut self.pairs[pair as usize];
-        let known = self.touched.get(record.slot as usize);
-        if known.is_none_or(|touched| touched.pair != pair) {
-            record.slot = self.touched.len() as u32;
-            let before = record.listed();
-            self.touched.push(Touched { pair, created: 0, start: 0, before });
-        }
-        record.slot
-    }
-
-    fn create(&mut self, pair: u32, site: u32, weight: i64) {
-        if pair != NONE {
-            let slot = self.touch(pair);
-            self.touched[slot as usize].created += 1;
-            self.created.push((slot, site));
-            self.pairs[pair as usize].count += weight;
-        }
-    }
-
-    fn destroy(&mut self, pair: u32, weight: i64) {
-        if pair != NONE {
-            self.touch(pair);
-            self.pairs[pair as usize].count -= weight;
-        }
-    }
-
-    /// The pair of the new token and a neighbour: remembered by neighbour during one merge.
-    fn beside(
-        &mut self,
-        side: usize,
-        symbol: u32,
-        token: u32,
-        may_merge: &dyn Fn(u32, u32) -> bool,
-    ) -> u32 {
-        let memory = &mut self.beside[side];
-        if memory.len() <= symbol as usize {
-            memory.resize(symbol as usize + 1, (0, NONE));
-        }
-        let (stamp, pair) = memory[symbol as usize];
-        if stamp == self.stamp {
-            return pair;
-        }
-        let (left, right) = if side == BEFORE { (symbol, token) } else { (token, symbol) };
-        let pair = if may_merge(left, right) { self.pair(left, right) } else { NONE };
-        self.beside[side][symbol as usize] = (self.stamp, pair);
-        pair
+        self.pairs.push(pair);
+        self.pairs.len() as u32 - 1
     }
 
     /// The number of a pair, which is added if it is new.
@@ -522,8 +435,8 @@ impl PairIndex {
         if let Some(&pair) = lookup.find(hashed, same) {
             return pair;
         }
-        let new = pairs.len() as u32;
-        pairs.push(Pair { left, right, count: 0, last: NONE, open: 0, slot: NONE, parked: 0 });
+        let new = self.number(left, right);
+        let Self { pairs, lookup, .. } = self;
         lookup.insert_unique(hashed, new, |&i| {
             let pair = &pairs[i as usize];
             hash(pair.left, pair.right)

@@ -191,14 +191,20 @@ fn alphabet(
     options: &BpeOptions,
     speller: &mut Speller<'_>,
 ) -> Result<Vec<char>> {
+    let mut low = vec![0u64; LOW];
     let mut counts: FxHashMap<char, u64> = FxHashMap::default();
     for (word, count) in words.iter() {
         speller.spell(word)?;
         for &c in &speller.letters {
-            let slot = counts.entry(c).or_default();
+            let slot = match low.get_mut(c as usize) {
+                Some(slot) => slot,
+                None => counts.entry(c).or_default(),
+            };
             *slot = slot.saturating_add(count);
         }
     }
+    let seen = low.into_iter().zip('\0'..).filter(|&(count, _)| count > 0);
+    counts.extend(seen.map(|(count, c)| (c, count)));
     coverage::check(options.character_coverage)?;
     if options.character_coverage.is_some() {
         if options.symbols == Symbols::Bytes {
@@ -248,8 +254,21 @@ struct Speller<'a> {
     /// Where the last word was cut.
     cuts: Vec<usize>,
     letters: Vec<char>,
-    known: FxHashMap<(char, bool, bool), Option<u32>>,
+    /// For each way in which a character may be marked, the symbols of those below [`LOW`].
+    low: [Vec<Known>; 4],
+    others: FxHashMap<(char, usize), Option<u32>>,
 }
+
+/// What is known of a character.
+#[derive(Debug, Clone, Copy)]
+enum Known {
+    Nothing,
+    /// It has this symbol, or none.
+    Symbol(Option<u32>),
+}
+
+/// Characters below this are looked up by their number: most scripts, and the mark for a blank.
+const LOW: usize = 0x2600;
 
 impl<'a> Speller<'a> {
     fn new(options: &'a BpeOptions) -> Result<Self> {
@@ -277,7 +296,8 @@ impl<'a> Speller<'a> {
             cut: options.character_coverage.is_some(),
             cuts: Vec::new(),
             letters: Vec::new(),
-            known: FxHashMap::default(),
+            low: Default::default(),
+            others: FxHashMap::default(),
         })
     }
 
@@ -326,9 +346,15 @@ impl<'a> Speller<'a> {
     ) -> Result<Option<u32>> {
         let continued = self.prefix.filter(|_| continued);
         let ended = self.glued.filter(|_| ended);
-        let key = (c, continued.is_some(), ended.is_some());
-        if let Some(&id) = self.known.get(&key) {
-            return Ok(id);
+        let marks = usize::from(continued.is_some()) | usize::from(ended.is_some()) << 1;
+        match self.low[marks].get(c as usize) {
+            Some(&Known::Symbol(id)) => return Ok(id),
+            Some(Known::Nothing) => {}
+            None => {
+                if let Some(&id) = self.others.get(&(c, marks)) {
+                    return Ok(id);
+                }
+            }
         }
         let mut buffer = [0; 4];
         let plain: &str = c.encode_utf8(&mut buffer);
@@ -339,7 +365,14 @@ impl<'a> Speller<'a> {
             }
             found => found,
         };
-        self.known.insert(key, id);
+        let low = &mut self.low[marks];
+        if low.is_empty() {
+            low.resize(LOW, Known::Nothing);
+        }
+        match low.get_mut(c as usize) {
+            Some(known) => *known = Known::Symbol(id),
+            None => drop(self.others.insert((c, marks), id)),
+        }
         Ok(id)
     }
 

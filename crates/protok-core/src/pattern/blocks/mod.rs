@@ -94,15 +94,17 @@ impl Blocks {
     }
 
     /// Appends the ends of the pieces from `at` on, where one starts, as long as they are certain
-    /// and there is room; returns the end of the last.
+    /// and there is room; returns the end of the last. The text ends where the bytes do.
     #[inline]
     pub fn scan(&self, text: &[u8], mut at: usize, ends: &mut Ends) -> usize {
         while ends.has_room() {
-            let Some(block) = text[at..].first_chunk::<BLOCK>() else { break };
+            let Some(block) = text[at..].first_chunk::<BLOCK>() else {
+                return self.scan_tail(text, at, ends);
+            };
             if block[..16].iter().any(|&byte| byte >= 0x80) {
                 break;
             }
-            let bits = self.grammar.starts(block);
+            let (bits, _) = self.grammar.starts(block);
             if bits == 0 {
                 break;
             }
@@ -110,6 +112,28 @@ impl Blocks {
             at += (u64::BITS - 1 - bits.leading_zeros()) as usize;
         }
         at
+    }
+
+    /// The same for less than a block. Blanks fill it up: in no grammar does a piece of the text
+    /// end elsewhere for them, since white space at the end of a text is cut as before more of it.
+    fn scan_tail(&self, text: &[u8], at: usize, ends: &mut Ends) -> usize {
+        let tail = &text[at..];
+        let mut block = [b' '; BLOCK];
+        block[..tail.len()].copy_from_slice(tail);
+        if tail.is_empty() || block[..16].iter().any(|&byte| byte >= 0x80) {
+            return at;
+        }
+        let (bits, certain) = self.grammar.starts(&block);
+        let length = tail.len() as u32;
+        let mut bits = bits & below(length);
+        if certain >= length {
+            bits |= 1 << length;
+        }
+        if bits == 0 {
+            return at;
+        }
+        ends.push_bits(bits, at);
+        at + (u64::BITS - 1 - bits.leading_zeros()) as usize
     }
 }
 
@@ -133,9 +157,9 @@ fn below(place: u32) -> u64 {
 
 impl Grammar {
     /// The places after the first at which pieces start for certain, in a block at whose first
-    /// place one does.
+    /// place one does, and the place up to which nothing is open.
     #[inline]
-    fn starts(self, block: &[u8; BLOCK]) -> u64 {
+    fn starts(self, block: &[u8; BLOCK]) -> (u64, u32) {
         let kinds = Masks::of(block);
         let Masks { letters, digits, blanks, tabs, newlines, .. } = kinds;
         let mut others = kinds.others;
@@ -224,7 +248,7 @@ impl Grammar {
             let length = (open << (u64::BITS - known)).leading_ones();
             certain = certain.min((known - length).max(1));
         }
-        starts & below(certain) & !1
+        (starts & below(certain) & !1, certain)
     }
 
     /// What apostrophes change, each of which may begin a contraction.

@@ -1,6 +1,6 @@
 //! The way back: tokens that are taken apart again, where they still stand.
 
-use super::{NONE, Node, PairIndex};
+use super::{Beside, FIRST, INSIDE, NONE, Node, PairIndex};
 
 impl PairIndex {
     /// All places where a pair was found and not merged yet; at some it may be no more.
@@ -17,7 +17,7 @@ impl PairIndex {
 
     /// The sites among `places` at which `token` stands, each once and ascending.
     pub(crate) fn standing(&self, mut places: Vec<u32>, token: u32) -> Vec<u32> {
-        places.retain(|&site| self.nodes[site as usize].symbol == token);
+        places.retain(|&site| self.nodes[site as usize].symbol & !FIRST == token);
         places.sort_unstable();
         places.dedup();
         places
@@ -34,9 +34,11 @@ impl PairIndex {
     ) -> i64 {
         self.touched.clear();
         self.created.clear();
+        self.beside.clear();
+        let mut places = Vec::new();
         let mut times = 0;
         for &site in sites {
-            times += self.split_at(site, parts, may_merge);
+            times += self.split_at(site, parts, may_merge, &mut places);
         }
         times
     }
@@ -46,42 +48,75 @@ impl PairIndex {
         site: u32,
         parts: &[(u32, u32)],
         may_merge: &dyn Fn(u32, u32) -> bool,
+        places: &mut Vec<u32>,
     ) -> i64 {
-        let Node { length, word, pair, .. } = self.nodes[site as usize];
-        let weight = self.weights[word as usize];
+        let Node { symbol, pair } = self.nodes[site as usize];
+        let end = site + self.length(site);
+        let weight = self.weights[self.word(site) as usize];
         self.destroy(pair, weight);
-        let mut left = self.before(site, word);
-        if let Some(before) = left {
+        let mut first = symbol & FIRST;
+        let mut left = None;
+        if first == 0 {
+            let last = self.nodes[site as usize - 1].symbol;
+            let before = site - if last & INSIDE == 0 { 1 } else { last & !INSIDE };
             self.destroy(self.nodes[before as usize].pair, weight);
+            left = Some(before);
         }
         let mut at = site;
         for &(symbol, length) in parts {
-            self.nodes[(at + length - 1) as usize].length = length;
-            self.nodes[at as usize] = Node { symbol, length, word, pair: NONE };
-            self.meet(left, at, weight, may_merge);
+            if length > 1 {
+                self.nodes[at as usize + 1].symbol = INSIDE | length;
+                self.nodes[(at + length) as usize - 1].symbol = INSIDE | length;
+            }
+            self.nodes[at as usize] = Node { symbol: symbol | first, pair: NONE };
+            first = 0;
+            self.meet_again(left, at, weight, may_merge, places);
             left = Some(at);
             at += length;
         }
-        debug_assert_eq!(at, site + length, "the parts are the whole token");
-        if self.nodes.get(at as usize).is_some_and(|next| next.word == word) {
-            self.meet(left, at, weight, may_merge);
+        debug_assert_eq!(at, end, "the parts are the whole token");
+        if self.nodes.get(at as usize).is_some_and(|next| next.symbol & FIRST == 0) {
+            self.meet_again(left, at, weight, may_merge, places);
         }
         weight
     }
 
-    /// Counts the pair of two tokens that have become neighbours.
-    fn meet(
+    fn destroy(&mut self, pair: u32, weight: i64) {
+        if pair != NONE {
+            self.touch(pair);
+            self.pairs[pair as usize].count -= weight;
+        }
+    }
+
+    /// Counts the pair of two tokens that have become neighbours. `places` says by the place of a
+    /// pair in `touched` where it is in `beside`.
+    fn meet_again(
         &mut self,
         left: Option<u32>,
         right: u32,
         weight: i64,
         may_merge: &dyn Fn(u32, u32) -> bool,
+        places: &mut Vec<u32>,
     ) {
         let Some(site) = left else { return };
-        let symbols = (self.nodes[site as usize].symbol, self.nodes[right as usize].symbol);
-        let pair =
-            if may_merge(symbols.0, symbols.1) { self.pair(symbols.0, symbols.1) } else { NONE };
-        self.nodes[site as usize].pair = pair;
-        self.create(pair, site, weight);
+        let token = |at: u32| self.nodes[at as usize].symbol & !FIRST;
+        let (left, right) = (token(site), token(right));
+        let new = if may_merge(left, right) { self.pair(left, right) } else { NONE };
+        self.nodes[site as usize].pair = new;
+        if new == NONE {
+            return;
+        }
+        let slot = self.touch(new);
+        if places.len() <= slot as usize {
+            places.resize(slot as usize + 1, NONE);
+        }
+        let place = &mut places[slot as usize];
+        if *place == NONE {
+            *place = self.beside.len() as u32;
+            self.beside.push(Beside { old: NONE, new, weight: 0, sites: 0, slot });
+        }
+        self.created.push((*place, site));
+        self.touched[slot as usize].created += 1;
+        self.pairs[new as usize].count += weight;
     }
 }
