@@ -6,10 +6,11 @@
 
 The corpus is one UTF-8 file; all read it themselves. The table has the wall time and the processor
 time from the start of reading to the finished vocabulary, without imports, and the most memory of
-the process. Byte-level merges are compared with those of the first trainer that has some, as many as
-fit beside all 256 bytes: a trainer whose alphabet is that of the corpus makes a few more. For Unigram models the figure in the
-last column is the negative log-likelihood per character of the corpus (all segmentations), under
-the words that protok counts. Trainers that are not installed are left out, and named.
+the process. Byte-level merges are compared with those of the first trainer that has some, as
+many as fit beside all 256 bytes: a trainer whose alphabet is that of the corpus makes a few more.
+For Unigram models the figure in the last column is the negative log-likelihood per character of the
+corpus (all segmentations), under the words that protok counts. Trainers that are not
+installed are left out, and named.
 """
 
 from __future__ import annotations
