@@ -279,7 +279,8 @@ impl WordCounts {
                 Ordering::Equal => {
                     merged.push(one, count)?;
                     merged.repeat(merged.len() as u32 - 1, more);
-                    (ours.next(), theirs.next());
+                    ours.next();
+                    theirs.next();
                 }
             }
         }
