@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
 RECORD = Path(__file__).with_name("counts.json")
 PROGRAM = ROOT / "target/debug/examples/counted"  # as the tests are built: optimized, and checked
-BUILD = ["cargo", "build", "--quiet", "--package", "protok-core", "--example", "counted"]
+BUILD = ["cargo", "build", "--quiet", "--workspace", "--example", "counted"]
 
 GROWTH = 1.05
 ARTIFACTS = ("gpt2", "mistral-v0.1", "minilm-bert-uncased", "t5-base")
