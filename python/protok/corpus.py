@@ -30,7 +30,7 @@ Format = Literal["auto", "text", "jsonl", "parquet", "arrow"]
 Split = Literal["line", "paragraph", "separator", "whole"]
 OnError = Literal["error", "replace", "skip"]
 
-BLOCK = 8 << 20
+BLOCK = 2 << 20
 _BATCH = 4 << 20  # characters of texts that are handed on together
 _COMPRESSED = {".gz", ".bz2", ".xz", ".zst", ".zstd"}
 _FORMATS: dict[str, Format] = {

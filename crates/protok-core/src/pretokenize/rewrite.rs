@@ -74,7 +74,7 @@ impl Place<'_> {
 pub(super) struct Mark {
     mark: String,
     /// Finds it.
-    finder: memchr::memmem::Finder<'static>,
+    finder: Box<memchr::memmem::Finder<'static>>,
     scheme: PrependScheme,
     split: bool,
 }
@@ -82,7 +82,7 @@ pub(super) struct Mark {
 impl Mark {
     pub(super) fn compile(spec: spec::Metaspace) -> Self {
         let mark = spec.replacement.to_string();
-        let finder = memchr::memmem::Finder::new(&mark).into_owned();
+        let finder = Box::new(memchr::memmem::Finder::new(&mark).into_owned());
         Self { mark, finder, scheme: spec.prepend_scheme, split: spec.split }
     }
 

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sha2::{Digest, Sha256};
 
-use super::front::{Counting, Front};
+use super::front::{Counting, Front, Memory};
 use super::runs::{self, Reader, Run, Writer, damaged, failure};
 use super::tally::Tally;
 use super::{Totals, WordCounts};
@@ -54,6 +54,8 @@ pub struct WordCounter {
     options: CountOptions,
     /// A table for each thread; words that keep their order have one table.
     tables: Vec<WordCounts>,
+    /// What is remembered for each table.
+    memories: Vec<Memory>,
     runs: Vec<Run>,
     files: Vec<CountsFile>,
     /// How many words came before those of the tables.
@@ -91,6 +93,7 @@ impl WordCounter {
             front: Front::new(normalizer, pre_tokenizer),
             options,
             tables: vec![WordCounts::new()],
+            memories: Vec::new(),
             runs: Vec::new(),
             files: Vec::new(),
             before: 0,
@@ -127,7 +130,8 @@ impl WordCounter {
                 threads,
                 |texts, _| {
                     let mut counts = WordCounts::new();
-                    let mut counting = Counting::new(&self.front, &mut counts);
+                    let mut memory = Memory::brief();
+                    let mut counting = Counting::new(&self.front, &mut counts, &mut memory);
                     texts.iter().try_for_each(|&(text, times)| counting.count(text, times))?;
                     Ok(counts)
                 },
@@ -154,10 +158,15 @@ impl WordCounter {
         if tables.len() < threads {
             tables.resize_with(threads, WordCounts::new);
         }
+        let mut memories = std::mem::take(&mut self.memories);
+        if memories.len() < threads {
+            let bytes = self.options.limit.map(|limit| limit / 16 / threads);
+            memories.resize_with(threads, || Memory::lasting(bytes));
+        }
         let next = AtomicUsize::new(0);
         let failed: Mutex<Option<(usize, Error)>> = Mutex::new(None);
-        let run = |table: &mut WordCounts| {
-            let mut counting = Counting::new(&self.front, table);
+        let run = |table: &mut WordCounts, memory: &mut Memory| {
+            let mut counting = Counting::new(&self.front, table, memory);
             loop {
                 let at = next.fetch_add(1, Ordering::Relaxed);
                 let Some(group) = groups.get(at) else { return };
@@ -174,14 +183,17 @@ impl WordCounter {
                 next.store(groups.len(), Ordering::Relaxed);
             }
         };
-        let (own, others) = tables[..threads].split_at_mut(1);
         std::thread::scope(|scope| {
-            for table in others {
-                scope.spawn(|| run(table));
+            let mut pairs = tables.iter_mut().zip(&mut memories).take(threads);
+            let own = pairs.next();
+            for (table, memory) in pairs {
+                scope.spawn(|| run(table, memory));
             }
-            run(&mut own[0]);
+            if let Some((table, memory)) = own {
+                run(table, memory);
+            }
         });
-        self.tables = tables;
+        (self.tables, self.memories) = (tables, memories);
         match failed.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
             Some((_, error)) => Err(error),
             None => Ok(()),
@@ -234,6 +246,7 @@ impl WordCounter {
     fn spill(&mut self) -> Result<()> {
         let folder = self.options.folder.clone().unwrap_or_else(std::env::temp_dir);
         let ordered = self.options.ordered;
+        self.memories.iter_mut().for_each(Memory::clear);
         for table in &mut self.tables {
             if table.is_empty() {
                 continue;
@@ -301,6 +314,8 @@ impl WordCounter {
         if self.finished {
             return Ok(());
         }
+        // Words get other numbers.
+        self.memories = Vec::new();
         if self.runs.is_empty() && self.files.is_empty() {
             if !self.options.ordered {
                 self.tables = vec![merged(std::mem::take(&mut self.tables))?];

@@ -20,8 +20,9 @@ use std::ops::Range;
 /// What may start a part.
 const STARTS: [u8; 2] = [b' ', b'\n'];
 
-/// So many parts are remembered.
-const KNOWN: usize = 1 << 16;
+/// So many parts are remembered at the most, and where memory is not used again.
+const MOST_KNOWN: usize = 1 << 16;
+const FEW_KNOWN: usize = 1 << 12;
 
 /// The most words of one.
 const WORDS: usize = 3;
@@ -119,22 +120,43 @@ struct Known {
     count: u32,
 }
 
+/// The parts that a tally remembers: numbers of its table, which must be the same the next time.
+#[derive(Debug, Default)]
+pub(super) struct Memory(Vec<Known>);
+
+impl Memory {
+    /// For a table that will be filled again and again, in about so many bytes at the most.
+    pub(super) fn lasting(bytes: Option<usize>) -> Self {
+        let most = bytes.map_or(MOST_KNOWN, |bytes| bytes / size_of::<Known>());
+        let places = 1 << most.clamp(2, MOST_KNOWN).ilog2();
+        Self(vec![Known::default(); places])
+    }
+
+    /// For a table that is filled once.
+    pub(super) fn brief() -> Self {
+        Self(vec![Known::default(); FEW_KNOWN])
+    }
+
+    /// Forgets all, for another table.
+    pub(super) fn clear(&mut self) {
+        self.0.fill(Known::default());
+    }
+}
+
 /// Counts words in a table.
 #[derive(Debug)]
 pub(super) struct Counting<'a> {
     front: &'a Front,
     table: &'a mut WordCounts,
-    /// For parts.
-    known: Vec<Known>,
+    known: &'a mut [Known],
     /// Of some matches the keys, and where they stand.
     keys: Vec<(Option<Key>, Range<usize>)>,
     ends: pattern::Ends,
 }
 
 impl<'a> Counting<'a> {
-    pub(super) fn new(front: &'a Front, table: &'a mut WordCounts) -> Self {
-        let known = if front.joints.is_some() { KNOWN } else { 0 };
-        let known = vec![Known::default(); known];
+    pub(super) fn new(front: &'a Front, table: &'a mut WordCounts, memory: &'a mut Memory) -> Self {
+        let known = memory.0.as_mut_slice();
         Self { front, table, known, keys: Vec::new(), ends: pattern::Ends::default() }
     }
 
@@ -198,7 +220,7 @@ impl<'a> Counting<'a> {
                     continue;
                 };
                 let key = key | u128::from(class) << 124;
-                let slot = shorts::mix(key) >> (u64::BITS - KNOWN.ilog2());
+                let slot = shorts::mix(key) >> (u64::BITS - known.len().ilog2());
                 let known = &mut known[slot as usize];
                 if known.key == key {
                     for &word in known.words.iter().take(known.count as usize) {
@@ -303,7 +325,8 @@ mod tests {
         proptest!(config, |(texts in prop::collection::vec(text(), 1..6))| {
             for front in &fronts {
                 let (mut quick, mut whole) = (WordCounts::new(), WordCounts::new());
-                let mut counting = Counting::new(front, &mut quick);
+                let mut memory = Memory::brief();
+                let mut counting = Counting::new(front, &mut quick, &mut memory);
                 for (text, times) in texts.iter().zip(1..) {
                     counting.count(text, times).unwrap();
                     let add = |word: &[u8]| whole.add(word, times);

@@ -1,27 +1,38 @@
 //! Short words by their bytes: a hash table whose entries hold them, so that a look-up goes to one
 //! place in memory.
 
-use crate::memory::prefetch;
+use crate::memory::{Region, prefetch};
 
 /// The longest word that fits in a key.
 pub(super) const LONGEST: usize = 15;
 
 /// The bytes of a short word, and in the last one its length; what else is there is up to the caller.
-/// Never zero.
+/// The upper half is never zero.
 pub(super) type Key = u128;
 
 /// Numbers by keys.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug)]
 pub(super) struct Shorts {
-    /// A power of two of them; an empty one has a zero for a key.
-    slots: Vec<Slot>,
+    /// A power of two of them. In pages of its own, since a table that grows leaves holes else.
+    slots: Region<Slot>,
     used: usize,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
-struct Slot {
-    key: [u64; 2],
-    number: u32,
+/// A key in two halves, zero in an empty slot, and its number.
+type Slot = [u64; 3];
+
+impl Default for Shorts {
+    fn default() -> Self {
+        Self { slots: Region::zeroed(0), used: 0 }
+    }
+}
+
+impl Clone for Shorts {
+    fn clone(&self) -> Self {
+        let mut slots = Region::zeroed(self.slots.len());
+        slots.copy_from_slice(&self.slots);
+        Self { slots, used: self.used }
+    }
 }
 
 /// The key of `text[start..end]`, if that is short and not empty.
@@ -64,7 +75,7 @@ impl Shorts {
 
     /// The bytes that are allocated.
     pub(super) fn allocated(&self) -> usize {
-        self.slots.capacity() * size_of::<Slot>()
+        self.slots.len() * size_of::<Slot>()
     }
 
     #[inline]
@@ -90,11 +101,11 @@ impl Shorts {
         let mask = self.slots.len() - 1;
         let mut place = self.place(key);
         loop {
-            let slot = &self.slots[place & mask];
-            if slot.key == halves(key) {
-                return Some(slot.number);
+            let [low, high, number] = self.slots[place & mask];
+            if [low, high] == halves(key) {
+                return Some(number as u32);
             }
-            if slot.key == [0; 2] {
+            if high == 0 {
                 return None;
             }
             place += 1;
@@ -105,18 +116,18 @@ impl Shorts {
     pub(super) fn insert(&mut self, key: Key, number: u32) {
         if self.used * 3 >= self.slots.len() * 2 {
             let size = (self.slots.len() * 2).max(64);
-            let old = std::mem::replace(&mut self.slots, vec![Slot::default(); size]);
-            old.into_iter().filter(|slot| slot.key != [0; 2]).for_each(|slot| self.put(slot));
+            let old = std::mem::replace(&mut self.slots, Region::zeroed(size));
+            old.iter().filter(|slot| slot[1] != 0).for_each(|&slot| self.put(slot));
         }
-        self.put(Slot { key: halves(key), number });
+        let [low, high] = halves(key);
+        self.put([low, high, number.into()]);
         self.used += 1;
     }
 
     fn put(&mut self, slot: Slot) {
         let mask = self.slots.len() - 1;
-        let key = u128::from(slot.key[0]) | u128::from(slot.key[1]) << 64;
-        let mut place = self.place(key);
-        while self.slots[place & mask].key != [0; 2] {
+        let mut place = self.place(u128::from(slot[0]) | u128::from(slot[1]) << 64);
+        while self.slots[place & mask][1] != 0 {
             place += 1;
         }
         self.slots[place & mask] = slot;
