@@ -1,7 +1,7 @@
 //! The seeds of every target, built here: nothing is taken from anybody's files.
 
 use protok_core::formats::{Files, Options, directory};
-use protok_core::pipeline::Pipeline;
+use protok_core::pipeline::{CompileOptions, Pipeline};
 use protok_core::snapshot;
 
 use crate::samples;
@@ -40,9 +40,8 @@ fn snapshot() -> Vec<Vec<u8>> {
     files
         .filter_map(|(name, bytes)| {
             let artifact = directory::read(&Files::single(name, bytes), &options).ok()?;
-            let (spec, info) = snapshot::Info::of(artifact);
-            let pipeline = Pipeline::compile(spec, &info.compile_options(None, None)).ok()?;
-            snapshot::write(&pipeline, &info, &key).ok()
+            let pipeline = Pipeline::compile(artifact.spec, &CompileOptions::default()).ok()?;
+            snapshot::write(&pipeline, &artifact.info, &key).ok()
         })
         .collect()
 }

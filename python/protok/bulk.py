@@ -6,40 +6,27 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from protok import _core
 from protok.corpus import Block, Source, expand, read
 from protok.errors import InputError, ProtokError
 
-__all__ = ["Paths", "encode_files"]
+if TYPE_CHECKING:
+    from protok import _core
+
+__all__ = ["Paths", "batches"]
 
 T = TypeVar("T")
 Paths: TypeAlias = "str | os.PathLike[str] | Source | Iterable[str | os.PathLike[str] | Source]"
 
 
-def encode_files(
-    tok: _core.Tokenizer,
-    paths: Paths,
-    *,
-    separator: str | None = None,
-    add_special_tokens: bool = True,
-    special: Literal["raise", "text", "parse"] | Iterable[str] = "text",
-    threads: int | None = None,
+def batches(
+    paths: Paths, separator: str | None, encode: Callable[..., _core.Batch]
 ) -> Iterator[_core.Batch]:
-    """Encode the documents of files; see :meth:`protok.Tokenizer.encode_files`."""
+    """Give what ``encode`` makes of the documents of files, see ``Tokenizer.encode_files``."""
     sources = _sources(paths, separator)
-    files = [(path, source) for source in sources for path in expand(source)]
-    encode = partial(
-        _core.encode_block,
-        tok,
-        add_special_tokens=add_special_tokens,
-        special=special if isinstance(special, str) else list(special),
-        threads=threads,
-    )
-    return _encode(files, encode)
+    return _encode([(path, source) for source in sources for path in expand(source)], encode)
 
 
 def _sources(paths: Paths, separator: str | None) -> list[Source]:

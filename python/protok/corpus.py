@@ -127,8 +127,10 @@ class Block:
 
     def size(self) -> int:
         """Count the bytes of the documents, with what stands between them in formats of text."""
-        texts = self.texts if self.column is None else self.column.to_pylist()
-        return len(self.data) + sum(len(text.encode()) for text in texts)
+        if self.column is not None:
+            compute = _extra("pyarrow.compute", "arrow", "Tables")
+            return int(compute.sum(compute.binary_length(self.column)).as_py() or 0)
+        return len(self.data) + sum(len(text.encode()) for text in self.texts)
 
     def documents(self, source: Source, *, strip: bool = False) -> list[str]:
         """Give the documents, cut as the source says if that is yet to be done."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -268,7 +269,7 @@ class Tokenizer(Budgeting):
     ) -> Iterator[_core.Batch]:
         r"""Encode the documents of files on all cores, some megabytes at a time.
 
-        Files are read, and if need be decompressed, in a thread of its own, in blocks of 8 MiB
+        Files are read, and if need be decompressed, in a thread of its own, in blocks of 2 MiB
         that end between two documents; each is encoded while the next is read. So memory does not
         grow with the files: it takes three blocks and their ids, or three documents where one is
         longer. Batches keep no texts: nothing is known of places in them.
@@ -311,16 +312,16 @@ class Tokenizer(Budgeting):
         ...     [tok.decode(ids) for batch in tok.encode_files(path) for ids in batch]
         ['one cat', 'two cats']
         """
-        from protok.bulk import encode_files  # noqa: PLC0415  (not needed to encode)
+        from protok.bulk import batches  # noqa: PLC0415  (not needed to encode)
 
-        return encode_files(
+        encode = partial(
+            _core.encode_block,
             self,
-            paths,
-            separator=separator,
             add_special_tokens=add_special_tokens,
-            special=special,
+            special=special if isinstance(special, str) else list(special),
             threads=threads,
         )
+        return batches(paths, separator, encode)
 
     def sample(
         self,

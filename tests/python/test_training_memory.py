@@ -16,8 +16,8 @@ pytestmark = pytest.mark.skipif(not STATUS.exists(), reason="there is no /proc")
 
 WORDS = 1_200_000
 LIMIT = 24 << 20
-# Blocks of text are read, cut and handed on besides, and every thread remembers parts of them.
-READING = 40 << 20
+# Blocks of text are read, cut and handed on besides.
+READING = 32 << 20
 
 COUNT = """
 import json, pathlib, re, sys
@@ -57,8 +57,7 @@ def test_counting_stays_within_its_limit(corpus: Path, tmp_path: Path, tie: str)
     (free, whole), (bounded, streamed) = counted(0), counted(LIMIT)
     assert streamed == whole
     assert free["words"] == bounded["words"] > 0.99 * WORDS
-    # To know the order in which words were met takes eight bytes for each, in a list that grows to
-    # twice its size.
-    numbers = 16 * WORDS if tie == "first-seen" else 0
+    # To know the order in which words were met takes eight bytes for each.
+    numbers = 8 * WORDS if tie == "first-seen" else 0
     assert bounded["peak"] < LIMIT + READING + numbers
     assert bounded["peak"] < free["peak"] / 2

@@ -1,8 +1,8 @@
 //! One job of the engine by itself, for counting its instructions: `counted JOB ARTIFACT TEXT`.
 //!
 //! `load`, `cold` and `warm` (ids of a text, the first and the second time), `places` (ids and where
-//! they came from, the second time) and `decode` (the first time). What belongs to the job runs in [`measured`]; the
-//! command prints how many tokens there were. See `benchmarks/counts.py`.
+//! they came from, the second time) and `decode` (the first time). What belongs to the job runs in
+//! [`measured`]; the command prints how many tokens there were. See `benchmarks/counts.py`.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -52,7 +52,7 @@ fn run(job: &str, artifact: &str, text: &str) -> Result<usize, Box<dyn std::erro
         "places" => {
             pipeline.encode_placed(&text, &options)?;
             let placed = measured(|| pipeline.encode_placed(&text, &options))?;
-            Ok(placed.map_or(0, |(_, places)| places.len()))
+            Ok(placed.1.map_or(0, |places| places.len()))
         }
         "decode" => {
             let ids = encode()?;

@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 
 use crate::encoding::{Encoding, Part, Source};
 use crate::error::{Error, Result};
-use crate::pipeline::placed::Place as BytePlace;
+use crate::pipeline::placed::ByteSpan;
 use crate::pipeline::spans::{Spans, TokenSpan};
 use crate::text::units::{Rising, Unit, Units};
 
@@ -480,9 +480,9 @@ fn rising(
 pub fn in_unit(
     text: &str,
     encoding: &Encoding,
-    places: &[BytePlace],
+    places: &[ByteSpan],
     unit: Unit,
-) -> Option<Vec<BytePlace>> {
+) -> Option<Vec<ByteSpan>> {
     let mut converted = places.to_vec();
     if unit == Unit::Byte || (unit != Unit::Grapheme && text.is_ascii()) {
         return Some(converted);

@@ -50,9 +50,9 @@ fn old_files_have_the_pipeline_of_the_new_ones() {
     for name in ["gpt2", "roberta-robbert-1k", "clip"] {
         let folder = root.join(name);
         let new = read(&folder, &[]).unwrap();
-        assert_eq!(new.format, Format::TokenizerJson);
+        assert_eq!(new.info.format, Format::TokenizerJson);
         let old = read(&folder, &["tokenizer.json"]).unwrap();
-        assert_eq!(old.format, Format::VocabJson);
+        assert_eq!(old.info.format, Format::VocabJson);
         let (mut old, new): (Spec, Spec) = (old.spec, new.spec);
         assert_eq!(old.normalizer, new.normalizer, "{name}");
         assert_eq!(old.pre_tokenizer, new.pre_tokenizer, "{name}");
@@ -106,7 +106,7 @@ fn rank_files_are_known_by_hash_name_or_companion() {
     }
     for folder in ["llama3.1", "whisper"] {
         let artifact = read(&root.join(folder), &["tokenizer.json"]).unwrap();
-        assert_eq!(artifact.format, Format::TiktokenRanks, "{folder}");
+        assert_eq!(artifact.info.format, Format::TiktokenRanks, "{folder}");
     }
 }
 
@@ -145,17 +145,17 @@ fn every_folder_is_read_or_says_what_can_be() {
             Ok(artifact) => {
                 println!(
                     "{folder:?}: {} {:?} templates {:?} sources {}",
-                    artifact.format,
-                    artifact.roles.iter().take(8).collect::<Vec<_>>(),
-                    artifact.chat_templates.iter().map(|(name, _)| name).collect::<Vec<_>>(),
-                    artifact.sources.len()
+                    artifact.info.format,
+                    artifact.info.roles.iter().take(8).collect::<Vec<_>>(),
+                    artifact.info.chat_templates.iter().map(|(name, _)| name).collect::<Vec<_>>(),
+                    artifact.info.sources.len()
                 );
-                for note in artifact.config_notes.iter().take(4) {
+                for note in artifact.info.config_notes.iter().take(4) {
                     println!("    {note}");
                 }
                 let before = formats::fingerprint(&artifact.spec).unwrap();
                 if let Ok(written) = tokenizer_json::write(&artifact.spec)
-                    && artifact.format == Format::TokenizerJson
+                    && artifact.info.format == Format::TokenizerJson
                 {
                     let after = tokenizer_json::read(&written).unwrap().spec;
                     assert_eq!(formats::fingerprint(&after).unwrap(), before, "{folder:?}");
@@ -191,12 +191,12 @@ fn companions_give_roles_templates_and_contradictions() {
         list.iter().map(|(name, value)| format!("{name}={value}")).collect()
     };
     assert_eq!(
-        pairs(&artifact.roles),
+        pairs(&artifact.info.roles),
         ["bos=<s>", "eos=<e>", "unk=<none>", "additional=<s>", "mask=a", "eos=a"]
     );
-    assert_eq!(pairs(&artifact.chat_templates), ["default=C", "rag=D", "tool_use=B"]);
-    assert_eq!(artifact.sources.len(), 6);
-    let notes = artifact.config_notes.join("\n");
+    assert_eq!(pairs(&artifact.info.chat_templates), ["default=C", "rag=D", "tool_use=B"]);
+    assert_eq!(artifact.info.sources.len(), 6);
+    let notes = artifact.info.config_notes.join("\n");
     for part in [
         "eos_token_id[2]: no token has the id 77",
         "differs from the template \"default\"",
@@ -205,7 +205,7 @@ fn companions_give_roles_templates_and_contradictions() {
     ] {
         assert!(notes.contains(part), "{part} is not in\n{notes}");
     }
-    assert!(artifact.contradictions.is_empty());
+    assert!(artifact.info.contradictions.is_empty());
 }
 
 #[test]
@@ -228,10 +228,10 @@ fn the_option_to_blame_is_found_and_harmless_ones_are_not_reported() {
         let mut files = Files::single("tokenizer.json", json);
         files.insert("tokenizer_config.json", config);
         let artifact = formats::read(&files, &Options::default()).unwrap();
-        let found = artifact.contradictions.into_iter();
+        let found = artifact.info.contradictions.into_iter();
         let found: Vec<String> =
             found.map(|one| format!("{} {}", one.component, one.option)).collect();
-        (found.join(", "), artifact.config_notes.join("\n"))
+        (found.join(", "), artifact.info.config_notes.join("\n"))
     };
     let nothing = (String::new(), String::new());
     assert_eq!(

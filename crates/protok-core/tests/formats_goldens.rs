@@ -129,7 +129,7 @@ fn sentencepiece() {
             continue;
         }
         let artifact = read(folder, &[file]);
-        assert_eq!(artifact.format, Format::SentencePiece);
+        assert_eq!(artifact.info.format, Format::SentencePiece);
         let pipeline = compile(&artifact);
         let normalizer =
             Normalizer::compile(artifact.spec.normalizer.as_ref(), artifact.spec.semantics)
@@ -175,7 +175,7 @@ fn bert() {
             return;
         }
         let old = read(folder, &files);
-        assert_eq!(old.format, Format::VocabTxt);
+        assert_eq!(old.info.format, Format::VocabTxt);
         let mut new = read(folder, &["tokenizer.json"]).spec;
         // Truncation and padding are stored settings of a call, which a vocab.txt has no place for.
         (new.truncation, new.padding) = (None, None);
@@ -191,10 +191,10 @@ fn tekken() {
     }
     let texts = inputs();
     let artifact = read("mistral-tekken", &["tekken_240718.json"]);
-    assert_eq!(artifact.format, Format::Tekken);
+    assert_eq!(artifact.info.format, Format::Tekken);
     let pipeline = compile(&artifact);
     let role = |name: &str| {
-        let (_, token) = artifact.roles.iter().find(|(role, _)| role == name).unwrap();
+        let (_, token) = artifact.info.roles.iter().find(|(role, _)| role == name).unwrap();
         pipeline.token_id(token).unwrap()
     };
     let (bos, eos) = (role("bos"), role("eos"));
@@ -226,7 +226,7 @@ fn rwkv() {
     }
     let texts = inputs();
     let artifact = read("rwkv-world", &["rwkv_vocab_v20230424.txt"]);
-    assert_eq!(artifact.format, Format::RwkvVocab);
+    assert_eq!(artifact.info.format, Format::RwkvVocab);
     let pipeline = compile(&artifact);
     let mut differences = Differences::default();
     for record in records {
@@ -250,7 +250,7 @@ fn gguf() {
         }
         let file = format!("ggml-vocab-{name}.gguf");
         let artifact = read("gguf", &[&file]);
-        assert_eq!(artifact.format, Format::Gguf);
+        assert_eq!(artifact.info.format, Format::Gguf);
         let pipeline = compile(&artifact);
         let mut differences = Differences::default();
         for record in records {

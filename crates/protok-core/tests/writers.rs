@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use protok_core::added_tokens::SpecialPolicy;
-use protok_core::formats::{self, Artifact, Files, Options, Saving};
+use protok_core::formats::{self, Artifact, Files, Info, Options, Saving};
 use protok_core::pipeline::{CompileOptions, Pipeline};
 use protok_core::spec::{Merges, Model, Normalizer, PieceKind, PostProcessor};
 use protok_core::{ErrorKind, Spec};
@@ -17,7 +17,7 @@ fn read(files: &[(String, Vec<u8>)]) -> protok_core::Result<Artifact> {
 }
 
 fn save(artifact: &Artifact, format: &str) -> protok_core::Result<Vec<(String, Vec<u8>)>> {
-    let Artifact { spec, roles, chat_templates, .. } = artifact;
+    let Artifact { spec, info: Info { roles, chat_templates, .. } } = artifact;
     formats::save(&Saving { spec, roles, chat_templates }, format)
 }
 
@@ -243,7 +243,7 @@ fn vocab_txt_says_its_flags_and_added_tokens() {
     assert_eq!(written[0].1, BERT.as_bytes());
     let again = read(&written).unwrap();
     assert_eq!(again.spec, own.spec);
-    assert!(again.config_notes.is_empty(), "{:?}", again.config_notes);
+    assert!(again.info.config_notes.is_empty(), "{:?}", again.info.config_notes);
     assert_eq!(read(&save(&own, "huggingface").unwrap()).unwrap().spec, own.spec);
 }
 
@@ -289,16 +289,16 @@ fn companions_keep_roles_and_templates() {
     let own =
         read(&[tokenizer, ("tokenizer_config.json".into(), config.as_bytes().to_vec())]).unwrap();
     let again = read(&save(&own, "huggingface").unwrap()).unwrap();
-    assert_eq!(again.roles, own.roles);
-    assert_eq!(again.chat_templates, own.chat_templates);
-    assert!(again.config_notes.is_empty(), "{:?}", again.config_notes);
+    assert_eq!(again.info.roles, own.info.roles);
+    assert_eq!(again.info.chat_templates, own.info.chat_templates);
+    assert!(again.info.config_notes.is_empty(), "{:?}", again.info.config_notes);
     let mut single = own.clone();
-    single.chat_templates.truncate(1);
+    single.info.chat_templates.truncate(1);
     let names: Vec<String> =
         save(&single, "huggingface").unwrap().into_iter().map(|(name, _)| name).collect();
     assert!(names.contains(&"chat_template.jinja".to_owned()), "{names:?}");
     let again = read(&save(&single, "huggingface").unwrap()).unwrap();
-    assert_eq!(again.chat_templates, single.chat_templates);
+    assert_eq!(again.info.chat_templates, single.info.chat_templates);
 }
 
 #[test]

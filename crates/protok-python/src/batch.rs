@@ -83,7 +83,7 @@ impl Batch {
             pipeline: texts.pipeline.clone(),
             fingerprint: texts.fingerprint.clone(),
             offsets: OnceLock::new(),
-            places: OnceLock::new(),
+            byte_spans: OnceLock::new(),
             index: OnceLock::new(),
         };
         Encoding::new(texts.pipeline.row(&self.inner, row), Arc::new(origin))

@@ -9,7 +9,7 @@ use protok_core::offsets::{Of, Offsets, Place, in_unit};
 use protok_core::pipeline::Pipeline;
 use protok_core::pipeline::encode::EncodeOptions;
 use protok_core::pipeline::input::{Input, Text as CoreText};
-use protok_core::pipeline::placed::Place as BytePlace;
+use protok_core::pipeline::placed::ByteSpan;
 use protok_core::pipeline::seams::Index;
 use pyo3::exceptions::PyIndexError;
 use pyo3::ffi;
@@ -62,7 +62,7 @@ pub struct Origin {
     pub offsets: OnceLock<Offsets>,
     /// The same in bytes of the original alone, if it was asked for first and is known without the
     /// rest.
-    pub places: Places,
+    pub byte_spans: ByteSpans,
     /// Where the text can be cut, once it was edited.
     pub index: OnceLock<Option<Index>>,
 }
@@ -70,22 +70,22 @@ pub struct Origin {
 impl Origin {
     /// Where tokens came from in the one text, which is returned with it; None where only
     /// [`Self::offsets`] knows.
-    fn places(
+    fn byte_spans(
         &self,
         encoding: &protok_core::encoding::Encoding,
-    ) -> PyResult<Option<(&str, &[BytePlace])>> {
+    ) -> PyResult<Option<(&str, &[ByteSpan])>> {
         let [text] = self.texts.as_slice() else { return Ok(None) };
         let Some(text) = text.given().and_then(Given::whole) else { return Ok(None) };
         let Ok(text) = std::str::from_utf8(text.as_bytes()) else { return Ok(None) };
-        if self.places.get().is_none() {
+        if self.byte_spans.get().is_none() {
             let known = match self.offsets.get() {
                 Some(_) => None,
                 None => self.pipeline.places_of(text, encoding, &self.options).or_raise()?,
             };
             // Another thread may have been first: it found the same.
-            let _ = self.places.set(known);
+            let _ = self.byte_spans.set(known);
         }
-        Ok(self.places.get().and_then(Option::as_deref).map(|places| (text, places)))
+        Ok(self.byte_spans.get().and_then(Option::as_deref).map(|spans| (text, spans)))
     }
 
     /// The places of all tokens: computed on first use, from the same text by the same pipeline.
@@ -94,7 +94,7 @@ impl Origin {
             return Ok(offsets);
         }
         if self.texts.is_empty() {
-            return Err(no_text(0));
+            return Err(keeps_none());
         }
         let offsets = if self.is_pretokenized() {
             let texts = self.texts.iter().filter_map(Source::given).map(|given| {
@@ -120,23 +120,21 @@ impl Origin {
     }
 }
 
-/// What is known of places in bytes of the original alone, see [`Origin::places`].
-pub type Places = OnceLock<Option<Vec<BytePlace>>>;
+/// What is known of spans in bytes of the original alone, see [`Origin::byte_spans`].
+pub type ByteSpans = OnceLock<Option<Vec<ByteSpan>>>;
 
-/// Encodes a text or two and, if asked to, finds the places of tokens with it where that costs least.
+/// Encodes a text or two, with the spans of the tokens if asked to.
 pub fn encode(
     pipeline: &Pipeline,
     input: &Input<'_>,
     options: &EncodeOptions,
-    places: bool,
-) -> protok_core::Result<(protok_core::encoding::Encoding, Places)> {
-    if places
-        && let (CoreText::Whole(text), None) = input
-        && let Some((encoding, places)) = pipeline.encode_placed(text, options)?
-    {
-        return Ok((encoding, Some(places).into()));
+    spans: bool,
+) -> protok_core::Result<(protok_core::encoding::Encoding, ByteSpans)> {
+    if spans && let (CoreText::Whole(text), None) = input {
+        let (encoding, spans) = pipeline.encode_placed(text, options)?;
+        return Ok((encoding, spans.into()));
     }
-    Ok((pipeline.encode_input(input, options)?, Places::new()))
+    Ok((pipeline.encode_input(input, options)?, ByteSpans::new()))
 }
 
 /// The result of encoding one text, or two.
@@ -168,7 +166,7 @@ impl Encoding {
 
     /// Computes where tokens came from, if that was not done yet.
     pub fn locate(&self) -> PyResult<()> {
-        match self.origin.places(&self.inner)? {
+        match self.origin.byte_spans(&self.inner)? {
             Some(_) => Ok(()),
             None => self.places().map(drop),
         }
@@ -203,6 +201,9 @@ impl Origin {
     }
 
     fn text(&self, sequence: usize) -> PyResult<&str> {
+        if self.texts.is_empty() {
+            return Err(keeps_none());
+        }
         let given = self.texts.get(sequence).and_then(Source::given);
         match given.ok_or_else(|| no_text(sequence))? {
             Given::Whole(text) => protok_core::text::utf8::validate(text.as_bytes()).or_raise(),
@@ -215,9 +216,13 @@ impl Origin {
 }
 
 fn no_text(sequence: usize) -> PyErr {
+    to_python(Error::input(format!("The encoding has no text {sequence}.")))
+}
+
+fn keeps_none() -> PyErr {
     to_python(
-        Error::input(format!("The encoding has no text {sequence}."))
-            .hint("Batches of files keep no texts: encode the text itself to know what is where."),
+        Error::input("The encoding has no text: batches of files keep no texts.")
+            .hint("Encode the text itself to know what is where."),
     )
 }
 
@@ -369,7 +374,7 @@ impl Encoding {
     fn spans<'py>(&self, py: Python<'py>, unit: &str, of: &str) -> PyResult<Bound<'py, PyAny>> {
         let (unit, of) = frame(unit, of)?;
         if of == Of::Original
-            && let Some((text, places)) = self.origin.places(&self.inner)?
+            && let Some((text, places)) = self.origin.byte_spans(&self.inner)?
             && let Some(spans) = in_unit(text, &self.inner, places, unit)
         {
             let count = spans.len();

@@ -61,6 +61,6 @@ pub fn write_snapshot<'py>(
     let tokenizer = tokenizer.get();
     let key = Key::from(key);
     let bytes =
-        py.detach(|| snapshot::write(tokenizer.pipeline(), tokenizer.says(), &key)).or_raise()?;
+        py.detach(|| snapshot::write(tokenizer.pipeline(), tokenizer.info(), &key)).or_raise()?;
     Ok(PyBytes::new(py, &bytes))
 }

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use protok_core::added_tokens::SpecialPolicy;
-use protok_core::formats::{self, Files};
+use protok_core::formats::{self, Artifact, Files, Info};
 use protok_core::parallel::{map_groups, thread_count};
 use protok_core::pipeline::choice::Choice;
 use protok_core::pipeline::encode::EncodeOptions;
 use protok_core::pipeline::input::size;
-use protok_core::pipeline::{DEFAULT_CACHE_BYTES, Pipeline};
-use protok_core::snapshot::{self, Info};
+use protok_core::pipeline::{CompileOptions, DEFAULT_CACHE_BYTES, Pipeline};
+use protok_core::snapshot;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
@@ -31,12 +31,12 @@ const DETACH: usize = 4096;
 #[pyclass(frozen, subclass, module = "protok._core")]
 pub struct Tokenizer {
     pipeline: Arc<Pipeline>,
-    artifact: Arc<ArtifactInfo>,
+    origins: Arc<Origins>,
 }
 
-/// What the files say beside the spec.
-struct ArtifactInfo {
-    says: Info,
+/// Where a tokenizer came from.
+struct Origins {
+    info: Info,
     fingerprint: Arc<Fingerprint>,
     from_snapshot: bool,
 }
@@ -45,15 +45,15 @@ struct ArtifactInfo {
 type Key = [u8; 32];
 
 impl Tokenizer {
-    fn of(pipeline: Pipeline, says: Info, from_snapshot: bool) -> Self {
+    fn of(pipeline: Pipeline, info: Info, from_snapshot: bool) -> Self {
         let pipeline = Arc::new(pipeline);
         let fingerprint = Arc::new(Fingerprint::new(pipeline.clone()));
-        Self { pipeline, artifact: Arc::new(ArtifactInfo { says, fingerprint, from_snapshot }) }
+        Self { pipeline, origins: Arc::new(Origins { info, fingerprint, from_snapshot }) }
     }
 
     /// What the files say beside the spec.
-    pub fn says(&self) -> &Info {
-        &self.artifact.says
+    pub fn info(&self) -> &Info {
+        &self.origins.info
     }
 
     /// The options of a call.
@@ -85,9 +85,9 @@ impl Tokenizer {
             texts,
             options,
             pipeline: self.pipeline.clone(),
-            fingerprint: self.artifact.fingerprint.clone(),
+            fingerprint: self.origins.fingerprint.clone(),
             offsets: OnceLock::new(),
-            places: OnceLock::new(),
+            byte_spans: OnceLock::new(),
             index: OnceLock::new(),
         }
     }
@@ -104,7 +104,7 @@ impl Tokenizer {
             texts,
             options,
             pipeline: self.pipeline.clone(),
-            fingerprint: self.artifact.fingerprint.clone(),
+            fingerprint: self.origins.fingerprint.clone(),
             pad: self.pad_token(),
         }
     }
@@ -142,17 +142,21 @@ impl Tokenizer {
         py.detach(|| {
             if let Some((key, bytes)) = snapshot {
                 let key = snapshot::Key::from(key);
-                let (pipeline, says) =
+                let (pipeline, info) =
                     snapshot::read(&bytes, &key, control_tokens, Some(cache_bytes))?;
-                return Ok(Self::of(pipeline, says, true));
+                return Ok(Self::of(pipeline, info, true));
             }
             let mut files = Files::default();
             for (name, content) in &contents {
                 files.insert(name, content);
             }
-            let (spec, says) = Info::of(formats::read(&files, &read)?);
-            let compile = says.compile_options(control_tokens, Some(cache_bytes));
-            Ok(Self::of(Pipeline::compile(spec, &compile)?, says, false))
+            let Artifact { spec, info } = formats::read(&files, &read)?;
+            let compile = CompileOptions {
+                control_tokens,
+                template_literals: info.template_literals(),
+                cache_bytes: Some(cache_bytes),
+            };
+            Ok(Self::of(Pipeline::compile(spec, &compile)?, info, false))
         })
         .or_raise()
     }
@@ -183,12 +187,12 @@ impl Tokenizer {
         let pair = pair.map(|pair| Given::from_python(pair, is_pretokenized)).transpose()?;
         let input = (text.as_input(), pair.as_ref().map(Given::as_input));
         let encode = || encoding::encode(&self.pipeline, &input, &options, offsets);
-        let (inner, places) = detach_if(py, size(&input), encode)
+        let (inner, byte_spans) = detach_if(py, size(&input), encode)
             .map_err(|error| input::place_in(error, &text, pair.as_ref()))
             .or_raise()?;
         drop(input);
         let texts = std::iter::once(text).chain(pair).map(Source::Own).collect();
-        let origin = Origin { places, ..self.origin(texts, options) };
+        let origin = Origin { byte_spans, ..self.origin(texts, options) };
         let encoding = Encoding::new(inner, Arc::new(origin));
         if offsets {
             encoding.locate()?;
@@ -391,8 +395,8 @@ impl Tokenizer {
     fn to_files<'py>(&self, py: Python<'py>, format: &str) -> PyResult<Bound<'py, PyDict>> {
         let saving = formats::Saving {
             spec: self.pipeline.spec(),
-            roles: &self.artifact.says.roles,
-            chat_templates: &self.artifact.says.chat_templates,
+            roles: &self.info().roles,
+            chat_templates: &self.info().chat_templates,
         };
         let files = py.detach(|| formats::save(&saving, format)).or_raise()?;
         let dict = PyDict::new(py);
@@ -406,13 +410,13 @@ impl Tokenizer {
     /// beside it.
     fn describe(&self) -> PyResult<String> {
         let mut described = formats::canonical::canonical(self.pipeline.spec()).or_raise()?;
-        let info = self.says();
+        let info = self.info();
         let templates: Vec<&String> = info.chat_templates.iter().map(|(name, _)| name).collect();
         let versions = protok_core::text::unicode::VERSIONS;
         for (name, value) in [
-            ("format", serde_json::json!(info.format)),
+            ("format", serde_json::json!(info.format.to_string())),
             ("sources", serde_json::json!(info.sources)),
-            ("fingerprint", serde_json::json!(self.artifact.fingerprint.get().or_raise()?)),
+            ("fingerprint", serde_json::json!(self.origins.fingerprint.get().or_raise()?)),
             ("pattern_engines", serde_json::json!(self.pipeline.pattern_engines())),
             ("chat_templates", serde_json::json!(templates)),
             ("unicode", serde_json::json!(versions)),
@@ -464,13 +468,13 @@ impl Tokenizer {
     /// The hash of everything that decides ids: `sha256:` and 64 hexadecimal digits.
     #[getter]
     fn fingerprint(&self) -> PyResult<&str> {
-        self.artifact.fingerprint.get().or_raise()
+        self.origins.fingerprint.get().or_raise()
     }
 
     /// Whether it was read from a snapshot, not from its files. It is the same either way.
     #[getter(from_snapshot)]
     fn is_from_snapshot(&self) -> bool {
-        self.artifact.from_snapshot
+        self.origins.from_snapshot
     }
 
     /// The vocabulary, added tokens included: a mapping of tokens to ids.
@@ -513,9 +517,7 @@ impl Tokenizer {
     #[getter]
     fn roles<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
-        for (role, token) in
-            self.artifact.says.roles.iter().filter(|(role, _)| role != "additional")
-        {
+        for (role, token) in self.info().roles.iter().filter(|(role, _)| role != "additional") {
             if !dict.contains(role)? {
                 dict.set_item(role, token)?;
             }
@@ -527,7 +529,7 @@ impl Tokenizer {
     #[getter]
     fn role_tokens(&self) -> BTreeMap<String, Vec<String>> {
         let mut tokens: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for (role, token) in &self.artifact.says.roles {
+        for (role, token) in &self.info().roles {
             let tokens = tokens.entry(role.clone()).or_default();
             if !tokens.contains(token) {
                 tokens.push(token.clone());
@@ -540,7 +542,7 @@ impl Tokenizer {
     #[getter]
     fn chat_templates<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
-        for (name, template) in &self.artifact.says.chat_templates {
+        for (name, template) in &self.info().chat_templates {
             dict.set_item(name, template)?;
         }
         Ok(dict)
@@ -549,13 +551,14 @@ impl Tokenizer {
     /// Where the configuration files mean another tokenizer than the tokenizer file, which decides.
     #[getter]
     fn contradictions(&self) -> Vec<Contradiction> {
-        self.artifact.says.contradictions.iter().map(Contradiction::from).collect()
+        self.info().contradictions.iter().map(Contradiction::from).collect()
     }
 
     /// What the files say without effect, or otherwise than it seems.
     #[getter]
     fn warnings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        PyList::new(py, &self.artifact.says.notes)
+        let info = self.info();
+        PyList::new(py, info.config_notes.iter().chain(&info.notes).collect::<Vec<_>>())
     }
 }
 
@@ -564,7 +567,7 @@ impl Tokenizer {
     pub fn restore(&self, data: &Bound<'_, PyDict>) -> PyResult<Encoding> {
         crate::restore::restore(
             data,
-            self.artifact.fingerprint.get().or_raise()?,
+            self.origins.fingerprint.get().or_raise()?,
             &self.pipeline,
             |texts, options| self.origin(texts, options),
         )
@@ -577,7 +580,7 @@ impl Tokenizer {
 
     /// The id that pads a batch, if the artifact names one.
     fn pad_token(&self) -> Option<u32> {
-        let (_, token) = self.artifact.says.roles.iter().find(|(role, _)| role == "pad")?;
+        let (_, token) = self.info().roles.iter().find(|(role, _)| role == "pad")?;
         self.pipeline.token_id(token)
     }
 }

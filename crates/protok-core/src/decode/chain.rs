@@ -79,12 +79,13 @@ impl Chain {
     }
 
     /// The same for the tokens with these ids, if their bytes can be put together one by one.
-    /// `spelled` has the token of an id, and there are ids below `size`.
+    /// `spelled` has the token of an id, and there are ids below `size`, which
+    /// is asked for once.
     pub fn run_apart<'v>(
         &self,
         ids: impl Iterator<Item = u32>,
         errors: Errors,
-        size: usize,
+        size: impl FnOnce() -> usize,
         spelled: impl Fn(u32) -> Option<&'v [u8]>,
     ) -> Option<Vec<u8>> {
         // By the reference's rule a byte says what becomes of those before it.
@@ -93,7 +94,7 @@ impl Chain {
         if !joined.iter().all(|step| matches!(step, Step::Strip { .. } | Step::Fuse)) {
             return None;
         }
-        let kept = self.kept.get_or_init(|| (0..size).map(|_| OnceLock::new()).collect());
+        let kept = self.kept.get_or_init(|| (0..size()).map(|_| OnceLock::new()).collect());
         let mut bytes = Vec::with_capacity(5 * ids.size_hint().1.unwrap_or(0));
         let (mut token, mut spare) = (Vec::new(), Vec::new());
         let mut count = 0;
@@ -196,11 +197,11 @@ mod tests {
             for errors in [Errors::Replace, Errors::Strict, Errors::Reference] {
                 let expected = chain.run(tokens(), errors).unwrap();
                 for _ in 0..2 {
-                    let found = chain.run_apart(ids.iter().copied(), errors, 16, spelled);
+                    let found = chain.run_apart(ids.iter().copied(), errors, || 16, spelled);
                     prop_assert!(found.is_none_or(|found| found == expected));
                 }
             }
-            let known = chain.run_apart(ids.iter().copied(), Errors::Replace, 16, spelled);
+            let known = chain.run_apart(ids.iter().copied(), Errors::Replace, || 16, spelled);
             prop_assert_eq!(known.is_some(), place < 5);
         }
     }

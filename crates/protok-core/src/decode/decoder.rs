@@ -157,7 +157,7 @@ impl Decoder {
         let spelled = |id| added.decoded_form(id).map(str::as_bytes).or_else(|| vocab.bytes(id));
         if let Kind::Steps(chain) = &self.kind {
             let shown = ids.iter().copied().filter(|&id| !skipped(id));
-            let size = id_limit(vocab, added);
+            let size = || id_limit(vocab, added);
             if let Some(bytes) = chain.run_apart(shown, options.errors, size, spelled) {
                 return Ok(bytes);
             }

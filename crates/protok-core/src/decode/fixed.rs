@@ -5,6 +5,8 @@ use std::sync::OnceLock;
 use crate::added_tokens::AddedTokens;
 use crate::vocab::Vocab;
 
+use super::decoder::id_limit;
+
 /// Appends the bytes that a token's spelling stands for.
 type Append = fn(&[u8], &mut Vec<u8>);
 
@@ -40,8 +42,7 @@ impl Fixed {
 
 impl Table {
     fn new(vocab: &Vocab, added: &AddedTokens, append: Append) -> Self {
-        let highest = added.tokens().iter().map(|token| token.id as usize + 1).max().unwrap_or(0);
-        let mut spans = vec![HOLE; vocab.size().max(highest)];
+        let mut spans = vec![HOLE; id_limit(vocab, added)];
         let mut arena: Vec<u8> = Vec::new();
         let mut put = |id: u32, spelled: &[u8]| {
             let start = arena.len() as u32;

@@ -19,11 +19,14 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::companions::{self, CONFIG, Companion, utf8};
 use super::contradictions::{self, Contradiction};
 use super::detect::{Format, LOADABLE, detect};
 use super::hash::sha256_hex;
 use super::node::Cursor;
+use super::template_literals::literals;
 use super::vocab_merges::{self, Companions, Family};
 use super::vocab_txt::{self, Flags};
 use super::{gguf, rwkv, sentencepiece, tekken, tiktoken, tokenizer_json, transformers};
@@ -93,6 +96,13 @@ pub enum Wrapper {
 pub struct Artifact {
     /// The tokenizer.
     pub spec: Spec,
+    /// What the files say beside it.
+    pub info: Info,
+}
+
+/// What the files of a tokenizer say beside its spec.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Info {
     /// The tokens that play a role (`bos`, `eos`, `unk`, `sep`, `pad`, `cls`, `mask`,
     /// `additional`, or a name of the model's own); a role may have several.
     pub roles: Vec<(String, String)>,
@@ -108,6 +118,14 @@ pub struct Artifact {
     pub format: Format,
     /// The files that were used, with the SHA-256 of each in hex.
     pub sources: Vec<(String, String)>,
+}
+
+impl Info {
+    /// What the chat templates write by themselves.
+    #[must_use]
+    pub fn template_literals(&self) -> Vec<String> {
+        self.chat_templates.iter().flat_map(|(_, text)| literals(text)).collect()
+    }
 }
 
 const COMPANIONS: &[&str] = &[
@@ -181,16 +199,8 @@ pub fn read(files: &Files<'_>, options: &Options) -> Result<Artifact> {
         })
         .map(|(name, bytes)| (name.to_owned(), sha256_hex(bytes)))
         .collect();
-    Ok(Artifact {
-        spec,
-        roles,
-        chat_templates,
-        config_notes,
-        contradictions,
-        notes,
-        format,
-        sources,
-    })
+    let info = Info { roles, chat_templates, config_notes, contradictions, notes, format, sources };
+    Ok(Artifact { spec, info })
 }
 
 /// Works out what a wrapper would make of a folder, and applies it if the caller wants it;

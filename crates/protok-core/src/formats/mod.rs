@@ -28,5 +28,5 @@ pub mod vocab_txt;
 pub use canonical::fingerprint;
 pub use contradictions::Contradiction;
 pub use detect::{Format, detect};
-pub use directory::{Artifact, Files, Options, Wrapper, read};
+pub use directory::{Artifact, Files, Info, Options, Wrapper, read};
 pub use save::{Saving, save};

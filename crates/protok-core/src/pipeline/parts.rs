@@ -16,15 +16,12 @@ use crate::model::cache::{self, Cache, Tokens};
 use crate::model::{self, Scratch};
 use crate::pattern::Ends;
 use crate::pretokenize::AtSeams;
-use crate::text::blocks::{BLOCK, Masks};
-use crate::text::seam::inks;
+use crate::text::blocks::BLOCK;
+use crate::text::seam::{STARTS, inks, starts};
 
 use super::Pipeline;
 use super::choice::Sink;
 use super::input::Stretch;
-
-/// What may start a part.
-const STARTS: [char; 2] = [' ', '\n'];
 
 /// Shorter texts do not ask where they could be cut for the first time.
 const WORTH_ASKING: usize = 1024;
@@ -148,27 +145,7 @@ impl Pipeline {
     ) -> usize {
         let bytes = text.as_bytes();
         while at < bytes.len() && ends.has_room() {
-            let mut padded = [0; BLOCK];
-            let block = match bytes[at..].first_chunk() {
-                Some(block) => block,
-                None => {
-                    padded[..bytes.len() - at].copy_from_slice(&bytes[at..]);
-                    &padded
-                }
-            };
-            let kinds = Masks::of(block);
-            let mut bits = kinds.blanks | kinds.newlines;
-            if at == 0 {
-                bits &= !1;
-            }
-            while bits != 0 {
-                let place = at + bits.trailing_zeros() as usize;
-                bits &= bits - 1;
-                let kind = match bytes[place] {
-                    b' ' => 0,
-                    b'\n' => 1,
-                    _ => continue,
-                };
+            for (place, kind) in starts(bytes, at) {
                 let safe = match joints.after[kind].get(usize::from(bytes[place - 1])) {
                     Some(&safe) => safe,
                     None if !joints.wide[kind] => false,

@@ -21,13 +21,13 @@ use super::parts::Joints;
 use super::spans::Walk;
 
 /// First and past the last byte of the original that a token came from.
-pub type Place = [u32; 2];
+pub type ByteSpan = [u32; 2];
 
 /// Tokens with their places.
 #[derive(Debug, Default)]
 struct Placed {
     ids: Vec<u32>,
-    places: Vec<Place>,
+    places: Vec<ByteSpan>,
     pending: Box<Pending>,
     /// Where the text starts in which pieces are counted.
     base: usize,
@@ -37,7 +37,7 @@ struct Placed {
 #[derive(Debug)]
 struct Pending {
     ids: [u32; ROOM],
-    places: [Place; ROOM],
+    places: [ByteSpan; ROOM],
     count: usize,
 }
 
@@ -147,8 +147,8 @@ impl Placed {
 
 impl Pipeline {
     /// Encodes a text, with the template, and says of every token but the template's which bytes it
-    /// came from. None, with nothing done, where that takes [`Self::spans`]: for random choices,
-    /// trusted stretches, cut results, 4 GiB of text, or a chain of stages that looks everywhere.
+    /// came from. That is None where it takes [`Self::spans`]: for random choices, trusted
+    /// stretches, cut results, 4 GiB of text, or a chain of stages that looks everywhere.
     ///
     /// # Errors
     /// As [`Pipeline::encode_text`].
@@ -156,16 +156,15 @@ impl Pipeline {
         &self,
         text: &str,
         options: &EncodeOptions,
-    ) -> Result<Option<(Encoding, Vec<Place>)>> {
-        if !is_plain(text, options) {
-            return Ok(None);
-        }
-        let Some(joints) = self.joints(text.len(), &options.special) else {
+    ) -> Result<(Encoding, Option<Vec<ByteSpan>>)> {
+        let joints = self.joints(text.len(), &options.special);
+        let Some(joints) = joints.filter(|_| is_plain(text, options)) else {
             let encoding = self.encode(text, None, options)?;
-            let ids = encoding.ids_of(0).unwrap_or_default();
-            let places = self.tiled(text, ids)?;
-            let found = places.map(|places| around(&encoding, places));
-            return Ok(found.map(|places| (encoding, places)));
+            let places = match encoding.ids_of(0).filter(|_| is_plain(text, options)) {
+                Some(ids) => self.tiled(text, ids)?.map(|places| around(&encoding, places)),
+                None => None,
+            };
+            return Ok((encoding, places));
         };
         self.with_scratch(&options.special, |scratch| {
             let mut places = Vec::new();
@@ -193,7 +192,7 @@ impl Pipeline {
                 result
             })?;
             places.resize(encoding.ids.len(), [0; 2]);
-            Ok(Some((encoding, places)))
+            Ok((encoding, Some(places)))
         })
     }
 
@@ -207,7 +206,7 @@ impl Pipeline {
         text: &str,
         encoding: &Encoding,
         options: &EncodeOptions,
-    ) -> Result<Option<Vec<Place>>> {
+    ) -> Result<Option<Vec<ByteSpan>>> {
         if !is_plain(text, options) {
             return Ok(None);
         }
@@ -218,15 +217,15 @@ impl Pipeline {
         if self.joints(text.len(), &options.special).is_none() {
             return Ok(None);
         }
-        let placed = self.encode_placed(text, options)?;
-        Ok(placed.filter(|(again, _)| again.ids == encoding.ids).map(|(_, places)| places))
+        let (again, places) = self.encode_placed(text, options)?;
+        Ok(places.filter(|_| again.ids == encoding.ids))
     }
 
     /// The places of tokens whose bytes, one after the other, are those of the text.
     ///
     /// No token of these covers fewer bytes than it has (see [`token_lengths`]), and none covers
     /// what another does. So if what they have adds up to the text, each covers what it has.
-    fn tiled(&self, text: &str, ids: &[u32]) -> Result<Option<Vec<Place>>> {
+    fn tiled(&self, text: &str, ids: &[u32]) -> Result<Option<Vec<ByteSpan>>> {
         let lengths =
             self.token_lengths.get_or_init(|| token_lengths(self).map(Vec::into_boxed_slice));
         let Some(lengths) = lengths else { return Ok(None) };
@@ -235,13 +234,9 @@ impl Pipeline {
         for &id in ids {
             let end = match lengths.get(id as usize) {
                 Some(&length) if length != LONG => at.wrapping_add(u32::from(length)),
-                _ => match self
-                    .decoder
-                    .fixed(id, &self.vocab, &self.added)
-                    .filter(|_| Some(id) != self.unknown)
-                {
-                    Some(bytes) => at.wrapping_add(bytes.len() as u32),
-                    None => return Ok(None),
+                _ => match self.decoder.fixed(id, &self.vocab, &self.added) {
+                    Some(bytes) if Some(id) != self.unknown => at.wrapping_add(bytes.len() as u32),
+                    _ => return Ok(None),
                 },
             };
             places.push([at, end]);
@@ -327,7 +322,7 @@ impl Placing<'_> {
 }
 
 /// Puts nowhere for the template's tokens around the places of a text's.
-fn around(encoding: &Encoding, places: Vec<Place>) -> Vec<Place> {
+fn around(encoding: &Encoding, places: Vec<ByteSpan>) -> Vec<ByteSpan> {
     let Some(part) = encoding.parts.iter().find(|part| part.source == Source::Text(0)) else {
         return vec![[0; 2]; encoding.ids.len()];
     };

@@ -13,7 +13,7 @@ use crate::text::aligned::AlignedText;
 
 use super::Pipeline;
 use super::encode::EncodeOptions;
-use super::placed::Place;
+use super::placed::ByteSpan;
 use super::spans::Spans;
 
 /// A token of the reference path.
@@ -151,7 +151,7 @@ impl Pipeline {
         options: &EncodeOptions,
         in_full: &Spans,
     ) -> bool {
-        let agree = |encoding: &Encoding, places: &[Place]| {
+        let agree = |encoding: &Encoding, places: &[ByteSpan]| {
             let part = encoding.parts.iter().find(|part| part.source == Source::Text(0));
             let Some(part) = part else { return ids.is_empty() };
             let template = encoding.parts.iter().filter(|part| part.source == Source::Template);
@@ -163,8 +163,8 @@ impl Pipeline {
         };
         (0..2).all(|_| match self.encode_placed(text, options) {
             Err(_) => false,
-            Ok(None) => true,
-            Ok(Some((encoding, places))) => {
+            Ok((encoding, None)) => encoding.ids_of(0).unwrap_or_default() == ids,
+            Ok((encoding, Some(places))) => {
                 agree(&encoding, &places)
                     && self
                         .places_of(text, &encoding, options)

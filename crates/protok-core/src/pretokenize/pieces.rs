@@ -35,7 +35,6 @@ pub struct PreTokenizer {
 }
 
 #[derive(Debug)]
-#[allow(clippy::large_enum_variant)] // there are a few to a tokenizer, so that their size is no matter
 enum Step {
     Cut(Cut),
     Mark(Mark),

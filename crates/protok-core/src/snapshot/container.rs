@@ -136,24 +136,26 @@ impl<'b> Container<'b> {
 
     /// A section of numbers.
     pub fn u32s(&self, name: u32) -> Result<Option<Vec<u32>>> {
-        self.get(name)
-            .map(|bytes| {
-                let (numbers, rest) = bytes.as_chunks();
-                let numbers = numbers.iter().map(|number| u32::from_le_bytes(*number)).collect();
-                if rest.is_empty() { Ok(numbers) } else { Err(bad("Half a number is left over")) }
-            })
-            .transpose()
+        self.numbers(name, u32::from_le_bytes)
     }
 
     /// A section of floating-point numbers.
     pub fn f64s(&self, name: u32) -> Result<Option<Vec<f64>>> {
-        self.get(name)
-            .map(|bytes| {
-                let (numbers, rest) = bytes.as_chunks();
-                let numbers = numbers.iter().map(|number| f64::from_le_bytes(*number)).collect();
-                if rest.is_empty() { Ok(numbers) } else { Err(bad("Half a number is left over")) }
-            })
-            .transpose()
+        self.numbers(name, f64::from_le_bytes)
+    }
+
+    fn numbers<T, const N: usize>(
+        &self,
+        name: u32,
+        of_bytes: impl Fn([u8; N]) -> T,
+    ) -> Result<Option<Vec<T>>> {
+        let Some((numbers, rest)) = self.get(name).map(|bytes| bytes.as_chunks()) else {
+            return Ok(None);
+        };
+        match rest.is_empty() {
+            true => Ok(Some(numbers.iter().map(|number| of_bytes(*number)).collect())),
+            false => Err(bad("Half a number is left over")),
+        }
     }
 }
 

@@ -6,85 +6,63 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::Range;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::parallel::map_groups;
 
 /// A digest.
 pub(super) type Digest = [u8; 32];
 
 const PIECE: u64 = 1 << 20;
-/// A thread is worth its start for so many pieces.
-const PIECES_A_THREAD: u64 = 2;
 /// So much of a file is read at once: it stays near until it is hashed.
 const BUFFER: usize = 1 << 17;
 
 /// Of bytes.
 pub(super) fn of_bytes(bytes: &[u8], threads: usize) -> Digest {
-    let piece = |index: u64| {
-        let start = (index * PIECE) as usize;
-        Ok(*blake3::hash(&bytes[start..bytes.len().min(start + PIECE as usize)]).as_bytes())
-    };
+    let digest = of_pieces(bytes.len() as u64, threads, |piece| {
+        Ok(*blake3::hash(&bytes[piece.start as usize..piece.end as usize]).as_bytes())
+    });
     // Reading bytes does not fail.
-    of_pieces(bytes.len() as u64, threads, &|| Ok(piece)).unwrap_or_default()
+    digest.unwrap_or_default()
 }
 
 /// Of a file, without keeping it.
 pub(super) fn of_file(path: &Path, threads: usize) -> io::Result<Digest> {
     let length = std::fs::metadata(path)?.len();
-    of_pieces(length, threads, &|| {
+    of_pieces(length, threads, |piece| {
         let mut file = File::open(path)?;
-        let mut buffer = vec![0; BUFFER];
-        Ok(move |index: u64| {
-            let mut left = (length - index * PIECE).min(PIECE) as usize;
-            let mut hash = blake3::Hasher::new();
-            file.seek(SeekFrom::Start(index * PIECE))?;
-            while left > 0 {
-                let part = &mut buffer[..left.min(BUFFER)];
-                file.read_exact(part)?;
-                hash.update(part);
-                left -= part.len();
-            }
-            Ok(*hash.finalize().as_bytes())
-        })
+        file.seek(SeekFrom::Start(piece.start))?;
+        let mut left = (piece.end - piece.start) as usize;
+        let mut buffer = vec![0; left.min(BUFFER)];
+        let mut hash = blake3::Hasher::new();
+        while left > 0 {
+            let part = &mut buffer[..left.min(BUFFER)];
+            file.read_exact(part)?;
+            hash.update(part);
+            left -= part.len();
+        }
+        Ok(*hash.finalize().as_bytes())
     })
 }
 
-/// Hashes the pieces on up to so many threads, each with a reader of its own.
-fn of_pieces<R: FnMut(u64) -> io::Result<Digest>>(
+fn of_pieces(
     length: u64,
     threads: usize,
-    reader: &(impl Fn() -> io::Result<R> + Sync),
+    hash: impl Fn(&Range<u64>) -> io::Result<Digest> + Sync,
 ) -> io::Result<Digest> {
-    let count = length.div_ceil(PIECE);
-    let next = AtomicU64::new(0);
-    let work = || -> io::Result<Vec<(u64, Digest)>> {
-        let mut read = reader()?;
-        let mut done = Vec::new();
-        loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            if index >= count {
-                return Ok(done);
-            }
-            done.push((index, read(index)?));
-        }
-    };
-    let threads = (threads as u64).min(count / PIECES_A_THREAD).max(1);
-    let mut pieces = std::thread::scope(|scope| -> io::Result<_> {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
-        let mut pieces = work()?;
-        for other in others {
-            let panicked = |_| io::Error::other("A thread that hashes a file failed.");
-            pieces.extend(other.join().map_err(panicked)??);
-        }
-        Ok(pieces)
-    })?;
-    pieces.sort_unstable_by_key(|&(index, _)| index);
-    let mut hash = blake3::Hasher::new();
-    hash.update(&length.to_le_bytes());
-    for (_, digest) in &pieces {
-        hash.update(digest);
+    let starts = (0..length).step_by(PIECE as usize);
+    let pieces: Vec<Range<u64>> = starts.map(|start| start..length.min(start + PIECE)).collect();
+    let size = |piece: &Range<u64>| (piece.end - piece.start) as usize;
+    let hashed = map_groups(&pieces, size, threads, |pieces, _| {
+        Ok(pieces.iter().map(&hash).collect::<io::Result<Vec<Digest>>>())
+    });
+    let mut whole = blake3::Hasher::new();
+    whole.update(&length.to_le_bytes());
+    for digests in hashed.map_err(io::Error::other)? {
+        whole.update(digests?.as_flattened());
     }
-    Ok(*hash.finalize().as_bytes())
+    Ok(*whole.finalize().as_bytes())
 }
 
 #[cfg(test)]

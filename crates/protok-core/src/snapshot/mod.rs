@@ -18,7 +18,7 @@ mod spec;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::formats::{Artifact, Contradiction, template_literals};
+use crate::formats::Info;
 use crate::model::bpe::{Prepared, Rules};
 use crate::pipeline::{CompileOptions, Known, Pipeline};
 use crate::spec::Spec;
@@ -27,56 +27,6 @@ use container::{Container, Sections};
 
 pub use container::seal;
 pub use key::{Content, Key, key};
-
-/// What the files say beside the spec.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Info {
-    /// The main file's format.
-    pub format: String,
-    /// The tokens that play a role.
-    pub roles: Vec<(String, String)>,
-    /// The chat templates by name.
-    pub chat_templates: Vec<(String, String)>,
-    /// What the files say without effect, or otherwise than it seems.
-    pub notes: Vec<String>,
-    /// Where the configuration means another tokenizer than the file.
-    pub contradictions: Vec<Contradiction>,
-    /// The files that were used, with the SHA-256 of each in hex.
-    pub sources: Vec<(String, String)>,
-}
-
-impl Info {
-    /// Takes an artifact apart.
-    #[must_use]
-    pub fn of(artifact: Artifact) -> (Spec, Self) {
-        let Artifact {
-            spec,
-            roles,
-            chat_templates,
-            config_notes,
-            contradictions,
-            notes,
-            format,
-            sources,
-        } = artifact;
-        let notes = config_notes.into_iter().chain(notes).collect();
-        let format = format.to_string();
-        (spec, Self { format, roles, chat_templates, notes, contradictions, sources })
-    }
-
-    /// How a spec is compiled to which this belongs, where the caller names the control tokens or
-    /// not.
-    #[must_use]
-    pub fn compile_options(
-        &self,
-        control_tokens: Option<Vec<String>>,
-        cache_bytes: Option<usize>,
-    ) -> CompileOptions {
-        let literals = |(_, text): &(String, String)| template_literals::literals(text);
-        let template_literals = self.chat_templates.iter().flat_map(literals).collect();
-        CompileOptions { control_tokens, template_literals, cache_bytes }
-    }
-}
 
 /// The part of a snapshot that is JSON.
 #[derive(Serialize, Deserialize)]
@@ -133,7 +83,8 @@ pub fn read(
     cache_bytes: Option<usize>,
 ) -> Result<(Pipeline, Info)> {
     let (info, spec, known) = parse(bytes, key)?;
-    let options = info.compile_options(control_tokens, cache_bytes);
+    let template_literals = info.template_literals();
+    let options = CompileOptions { control_tokens, template_literals, cache_bytes };
     Ok((Pipeline::compile_known(spec, &options, &known)?, info))
 }
 

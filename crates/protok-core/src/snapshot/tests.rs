@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::added_tokens::SpecialPolicy;
-use crate::formats::{self, Files, Options};
+use crate::formats::{self, Artifact, Files, Options};
 use crate::pipeline::encode::EncodeOptions;
 
 const BYTE_LEVEL: &str = r#"{"added_tokens": [{"id": 9, "content": "<s>", "special": true,
@@ -41,8 +41,10 @@ fn key_of(text: &str) -> Key {
 }
 
 fn written(text: &str) -> (Pipeline, Info, Vec<u8>) {
-    let (spec, info) = Info::of(artifact(text));
-    let pipeline = Pipeline::compile(spec, &info.compile_options(None, None)).unwrap();
+    let Artifact { spec, info } = artifact(text);
+    let options =
+        CompileOptions { template_literals: info.template_literals(), ..CompileOptions::default() };
+    let pipeline = Pipeline::compile(spec, &options).unwrap();
     let bytes = write(&pipeline, &info, &key_of(text)).unwrap();
     (pipeline, info, bytes)
 }

@@ -4,6 +4,36 @@
 //! a stage does at such a place it may do without looking across, and mostly does; each stage says
 //! so of itself, so that whoever cuts a text knows that the parts give what the whole gives.
 
+use super::blocks::{BLOCK, Masks};
+
+/// What may start a part of a text that is cut at joints: before a blank or a line feed.
+pub const STARTS: [char; 2] = [' ', '\n'];
+
+/// The places among the 64 bytes of a text from `at` on, but for its first byte, that have one of
+/// [`STARTS`], and which.
+#[inline]
+pub fn starts(text: &[u8], at: usize) -> impl Iterator<Item = (usize, usize)> + '_ {
+    let mut padded = [0; BLOCK];
+    let block = text[at..].first_chunk().unwrap_or_else(|| {
+        padded[..text.len() - at].copy_from_slice(&text[at..]);
+        &padded
+    });
+    let kinds = Masks::of(block);
+    let mut bits = (kinds.blanks | kinds.newlines) & !u64::from(at == 0);
+    std::iter::from_fn(move || {
+        while bits != 0 {
+            let place = at + bits.trailing_zeros() as usize;
+            bits &= bits - 1;
+            match text[place] {
+                b' ' => return Some((place, 0)),
+                b'\n' => return Some((place, 1)),
+                _ => {}
+            }
+        }
+        None
+    })
+}
+
 /// What a blank may have become: itself, SentencePiece's mark, or GPT-2's letter for it.
 const BLANKS: [&[u8]; 3] = [b" ", "\u{2581}".as_bytes(), "\u{120}".as_bytes()];
 

@@ -130,7 +130,7 @@ impl WordCounter {
                 threads,
                 |texts, _| {
                     let mut counts = WordCounts::new();
-                    let mut memory = Memory::brief();
+                    let mut memory = Memory::brief(&self.front);
                     let mut counting = Counting::new(&self.front, &mut counts, &mut memory);
                     texts.iter().try_for_each(|&(text, times)| counting.count(text, times))?;
                     Ok(counts)
@@ -161,7 +161,7 @@ impl WordCounter {
         let mut memories = std::mem::take(&mut self.memories);
         if memories.len() < threads {
             let bytes = self.options.limit.map(|limit| limit / 16 / threads);
-            memories.resize_with(threads, || Memory::lasting(bytes));
+            memories.resize_with(threads, || Memory::lasting(&self.front, bytes));
         }
         let next = AtomicUsize::new(0);
         let failed: Mutex<Option<(usize, Error)>> = Mutex::new(None);

@@ -13,12 +13,9 @@ use crate::error::Result;
 use crate::normalize::{self, Normalizer};
 use crate::pattern::{self, Matcher, Tiles};
 use crate::pretokenize::{AtSeams, Beginning, PreTokenizer};
-use crate::text::blocks::{BLOCK, Masks};
-use crate::text::seam::inks;
+use crate::text::blocks::BLOCK;
+use crate::text::seam::{STARTS, inks, starts};
 use std::ops::Range;
-
-/// What may start a part.
-const STARTS: [u8; 2] = [b' ', b'\n'];
 
 /// So many parts are remembered at the most, and where memory is not used again.
 const MOST_KNOWN: usize = 1 << 16;
@@ -53,7 +50,7 @@ impl Front {
     fn find_joints(&self) -> Option<[[bool; 128]; 2]> {
         let mut joints = [[false; 128]; 2];
         for (after, start) in joints.iter_mut().zip(STARTS) {
-            let Some((becomes, blank)) = self.normalizer.joints(start.into()) else { continue };
+            let Some((becomes, blank)) = self.normalizer.joints(start) else { continue };
             for ink in inks() {
                 let at = becomes[ink as usize].and_then(|c| self.pre_tokenizer.at_joint(c, blank));
                 after[ink as usize] = matches!(at, Some((AtSeams::Cuts, _)));
@@ -89,19 +86,8 @@ impl Front {
         ends: &mut pattern::Ends,
     ) -> usize {
         while at < text.len() && ends.has_room() {
-            let mut padded = [0; BLOCK];
-            let block = text[at..].first_chunk().unwrap_or_else(|| {
-                padded[..text.len() - at].copy_from_slice(&text[at..]);
-                &padded
-            });
-            let kinds = Masks::of(block);
-            let mut bits = (kinds.blanks | kinds.newlines) & !u64::from(at == 0);
-            while bits != 0 {
-                let place = at + bits.trailing_zeros() as usize;
-                bits &= bits - 1;
-                let kind = STARTS.iter().position(|&start| start == text[place]);
-                let before = usize::from(text[place - 1]);
-                if kind.is_some_and(|kind| joints[kind].get(before) == Some(&true)) {
+            for (place, kind) in starts(text, at) {
+                if joints[kind].get(usize::from(text[place - 1])) == Some(&true) {
                     ends.push(place);
                 }
             }
@@ -126,15 +112,20 @@ pub(super) struct Memory(Vec<Known>);
 
 impl Memory {
     /// For a table that will be filled again and again, in about so many bytes at the most.
-    pub(super) fn lasting(bytes: Option<usize>) -> Self {
+    pub(super) fn lasting(front: &Front, bytes: Option<usize>) -> Self {
         let most = bytes.map_or(MOST_KNOWN, |bytes| bytes / size_of::<Known>());
-        let places = 1 << most.clamp(2, MOST_KNOWN).ilog2();
-        Self(vec![Known::default(); places])
+        Self::of(front, 1 << most.clamp(2, MOST_KNOWN).ilog2())
     }
 
     /// For a table that is filled once.
-    pub(super) fn brief() -> Self {
-        Self(vec![Known::default(); FEW_KNOWN])
+    pub(super) fn brief(front: &Front) -> Self {
+        Self::of(front, FEW_KNOWN)
+    }
+
+    /// Where texts have no parts there is nothing to remember.
+    fn of(front: &Front, places: usize) -> Self {
+        let places = if front.joints.is_some() { places } else { 0 };
+        Self(vec![Known::default(); places])
     }
 
     /// Forgets all, for another table.
@@ -325,7 +316,7 @@ mod tests {
         proptest!(config, |(texts in prop::collection::vec(text(), 1..6))| {
             for front in &fronts {
                 let (mut quick, mut whole) = (WordCounts::new(), WordCounts::new());
-                let mut memory = Memory::brief();
+                let mut memory = Memory::brief(front);
                 let mut counting = Counting::new(front, &mut quick, &mut memory);
                 for (text, times) in texts.iter().zip(1..) {
                     counting.count(text, times).unwrap();
