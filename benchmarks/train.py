@@ -30,6 +30,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import protok
 from protok import _core
 from protok.corpus import Source, read
 from protok.training.artifact import document
@@ -45,6 +46,7 @@ NAMES = {
     "sentencepiece-bpe": "sentencepiece",
     "protok-unigram": "protok",
     "sentencepiece-unigram": "sentencepiece",
+    "protok-superwords": "protok",
 }
 BYTE_LEVEL = ("protok-bpe", "gigabpe", "tokenizers-bpe")
 
@@ -70,10 +72,15 @@ def counter(normalizer: Any, pre_tokenizer: Any, job: Job) -> _core.WordCounter:
     return words
 
 
+def byte_level(*, use_regex: bool) -> dict[str, Any]:
+    """Give GPT-2's pre-tokenizer, or what is left of it where it does not cut."""
+    options = {"add_prefix_space": False, "trim_offsets": True, "use_regex": use_regex}
+    return {"type": "ByteLevel", **options}
+
+
 def byte_words(job: Job) -> _core.WordCounter:
     """Count words as GPT-2 cuts them."""
-    cut = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
-    return counter(None, cut, job)
+    return counter(None, byte_level(use_regex=True), job)
 
 
 def blank_words(job: Job) -> _core.WordCounter:
@@ -175,6 +182,18 @@ def protok_unigram(job: Job) -> Trained:
     return [], training["pieces"]
 
 
+def protok_superwords(job: Job) -> Trained:
+    """Train byte-level BPE whose last quarter of tokens joins words."""
+    recipe = protok.Recipe(
+        vocab_size=job.size,
+        pre_tokenizer=byte_level(use_regex=False),
+        training_cut=byte_level(use_regex=True),
+        superwords=job.size // 4,
+    )
+    protok.train(recipe, [job.corpus], threads=job.threads)
+    return [], []
+
+
 def sentencepiece(kind: str) -> Callable[[Job], Trained]:
     """Return a trainer of this kind of model."""
 
@@ -214,6 +233,7 @@ TRAINERS: dict[str, Callable[[Job], Trained]] = {
     "sentencepiece-bpe": sentencepiece("bpe"),
     "protok-unigram": protok_unigram,
     "sentencepiece-unigram": sentencepiece("unigram"),
+    "protok-superwords": protok_superwords,
 }
 
 

@@ -15,6 +15,7 @@ from small_artifacts import EMPTY, load
 
 import protok
 from protok import _core
+from protok.corpus import Source
 from protok.training import Merge, TieRule, run
 from protok.training.learners import merge_log
 
@@ -290,6 +291,8 @@ def test_files_are_the_same_as_their_lines(lines: list[str], tmp_path: Path) -> 
     options = protok.Recipe(vocab_size=400)
     from_texts = protok.train(options, lines[:2000]).fingerprint
     assert protok.train(options, [path]).fingerprint == from_texts
+    for alone in (path, Source(files=(str(path),))):
+        assert protok.train(options, alone).fingerprint == from_texts
     assert protok.train(replace(options, corpus=(str(path),))).fingerprint == from_texts
 
 

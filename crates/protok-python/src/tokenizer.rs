@@ -31,11 +31,11 @@ const DETACH: usize = 4096;
 #[pyclass(frozen, subclass, module = "protok._core")]
 pub struct Tokenizer {
     pipeline: Arc<Pipeline>,
-    origins: Arc<Origins>,
+    loaded: Arc<Loaded>,
 }
 
-/// Where a tokenizer came from.
-struct Origins {
+/// What loading found beside the pipeline.
+struct Loaded {
     info: Info,
     fingerprint: Arc<Fingerprint>,
     from_snapshot: bool,
@@ -48,12 +48,12 @@ impl Tokenizer {
     fn of(pipeline: Pipeline, info: Info, from_snapshot: bool) -> Self {
         let pipeline = Arc::new(pipeline);
         let fingerprint = Arc::new(Fingerprint::new(pipeline.clone()));
-        Self { pipeline, origins: Arc::new(Origins { info, fingerprint, from_snapshot }) }
+        Self { pipeline, loaded: Arc::new(Loaded { info, fingerprint, from_snapshot }) }
     }
 
     /// What the files say beside the spec.
     pub fn info(&self) -> &Info {
-        &self.origins.info
+        &self.loaded.info
     }
 
     /// The options of a call.
@@ -85,7 +85,7 @@ impl Tokenizer {
             texts,
             options,
             pipeline: self.pipeline.clone(),
-            fingerprint: self.origins.fingerprint.clone(),
+            fingerprint: self.loaded.fingerprint.clone(),
             offsets: OnceLock::new(),
             byte_spans: OnceLock::new(),
             index: OnceLock::new(),
@@ -104,7 +104,7 @@ impl Tokenizer {
             texts,
             options,
             pipeline: self.pipeline.clone(),
-            fingerprint: self.origins.fingerprint.clone(),
+            fingerprint: self.loaded.fingerprint.clone(),
             pad: self.pad_token(),
         }
     }
@@ -416,7 +416,7 @@ impl Tokenizer {
         for (name, value) in [
             ("format", serde_json::json!(info.format.to_string())),
             ("sources", serde_json::json!(info.sources)),
-            ("fingerprint", serde_json::json!(self.origins.fingerprint.get().or_raise()?)),
+            ("fingerprint", serde_json::json!(self.loaded.fingerprint.get().or_raise()?)),
             ("pattern_engines", serde_json::json!(self.pipeline.pattern_engines())),
             ("chat_templates", serde_json::json!(templates)),
             ("unicode", serde_json::json!(versions)),
@@ -468,13 +468,13 @@ impl Tokenizer {
     /// The hash of everything that decides ids: `sha256:` and 64 hexadecimal digits.
     #[getter]
     fn fingerprint(&self) -> PyResult<&str> {
-        self.origins.fingerprint.get().or_raise()
+        self.loaded.fingerprint.get().or_raise()
     }
 
     /// Whether it was read from a snapshot, not from its files. It is the same either way.
     #[getter(from_snapshot)]
     fn is_from_snapshot(&self) -> bool {
-        self.origins.from_snapshot
+        self.loaded.from_snapshot
     }
 
     /// The vocabulary, added tokens included: a mapping of tokens to ids.
@@ -567,7 +567,7 @@ impl Tokenizer {
     pub fn restore(&self, data: &Bound<'_, PyDict>) -> PyResult<Encoding> {
         crate::restore::restore(
             data,
-            self.origins.fingerprint.get().or_raise()?,
+            self.loaded.fingerprint.get().or_raise()?,
             &self.pipeline,
             |texts, options| self.origin(texts, options),
         )

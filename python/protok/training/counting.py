@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Corpus", "Counted", "Watch", "count", "front_json", "texts_again"]
 
-Corpus = Mapping[str, int] | Iterable[str | PathLike[str] | Source]
+Items = Mapping[str, int] | Iterable[str | PathLike[str] | Source]
+Corpus = Items | PathLike[str] | Source
 # Is told the phase, how much of it is done, and how much there is (0 if nobody knows).
 Watch = Callable[[str, int, int], object]
 
@@ -154,11 +155,11 @@ def texts_again(recipe: Recipe, corpus: Corpus | None, base: Path) -> Iterator[l
     InputError
         If it cannot be read twice, or its documents do not all count once.
     """
-    corpus = recipe.sources if corpus is None else corpus
-    if not isinstance(corpus, tuple | list):
+    items = _items(recipe, corpus)
+    if not isinstance(items, tuple | list):
         raise _once("the corpus", "Pass files, or a list of texts.")
     waiting: list[str] = []
-    for item in (_source(item, base) for item in corpus):
+    for item in (_source(item, base) for item in items):
         if isinstance(item, str):
             waiting.append(item)
         if waiting and (len(waiting) == _TEXTS_AT_A_TIME or not isinstance(item, str)):
@@ -209,34 +210,40 @@ def count(
     watch: Watch | None = None,
 ) -> Counted:
     """Count the words of a corpus; the recipe is checked already."""
-    if corpus is None:
-        if not recipe.corpus:
-            raise InputError(
-                what="There is nothing to train on: neither a corpus nor recipe.corpus.",
-                hint="Pass texts, paths, or a mapping of words to counts.",
-            )
-        corpus = recipe.sources
-    elif isinstance(corpus, str | bytes):
+    if corpus is None and not recipe.corpus:
+        raise InputError(
+            what="There is nothing to train on: neither a corpus nor recipe.corpus.",
+            hint="Pass texts, paths, or a mapping of words to counts.",
+        )
+    items = _items(recipe, corpus)
+    if isinstance(items, str | bytes):
         raise InputError(
             what="A corpus is a list of texts or paths, not one string.",
             hint="Pass [text] or [Path(name)].",
         )
     counted = Counted(_counter(recipe, memory_bytes, folder), held_out_share=float(recipe.held_out))
     feeder = _Feeder(recipe, counted, threads, watch)
-    if isinstance(corpus, Mapping):
-        for word, number in corpus.items():
+    if isinstance(items, Mapping):
+        for word, number in items.items():
             counted.counter.add(word, number)
-        counted.sources.append({"words": len(corpus), "sha256": counted.counter.totals()[2]})
-    elif isinstance(corpus, tuple | list):
-        items = [_source(item, base) for item in corpus]
+        counted.sources.append({"words": len(items), "sha256": counted.counter.totals()[2]})
+    elif isinstance(items, tuple | list):
+        found = [_source(item, base) for item in items]
         feeder.total = sum(
-            path.stat().st_size for item in items if not isinstance(item, str) for path in item[1]
+            path.stat().st_size for item in found if not isinstance(item, str) for path in item[1]
         )
-        feeder.feed_all(items)
+        feeder.feed_all(found)
     else:
-        feeder.feed_all(_source(item, base) for item in corpus)
+        feeder.feed_all(_source(item, base) for item in items)
     counted.trim()
     return counted
+
+
+def _items(recipe: Recipe, corpus: Corpus | None) -> Items:
+    """Give what a corpus consists of: by default the recipe's, and a file alone is one of one."""
+    if corpus is None:
+        return recipe.sources
+    return [corpus] if isinstance(corpus, PathLike | Source) else corpus
 
 
 Item = str | tuple[Source, list[Path]]

@@ -127,9 +127,9 @@ def train(
         How to train: a `Recipe`, or the name of a TOML file with one.
     corpus
         Texts as strings; files as path objects or as a `protok.corpus.Source`, among them counts
-        that `count_words` wrote; or a mapping of words to counts, which are not cut further. By
-        default ``recipe.corpus``, with names relative to the recipe's file; a recipe that lists
-        its tokens, and one for bytes, need none.
+        that `count_words` wrote; or a mapping of words to counts, which are not cut further. One
+        file needs no list. By default ``recipe.corpus``, with names relative to the recipe's file;
+        a recipe that lists its tokens, and one for bytes, need none.
     threads
         Threads for counting; by default the cores available to the process.
     progress

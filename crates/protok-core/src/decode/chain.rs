@@ -79,8 +79,7 @@ impl Chain {
     }
 
     /// The same for the tokens with these ids, if their bytes can be put together one by one.
-    /// `spelled` has the token of an id, and there are ids below `size`, which
-    /// is asked for once.
+    /// `spelled` has the token of an id, and there are ids below `size`, which is asked for once.
     pub fn run_apart<'v>(
         &self,
         ids: impl Iterator<Item = u32>,

@@ -42,8 +42,8 @@ fn bounded<T>(what: impl FnOnce() -> T) -> T {
 fn load(files: &[(&str, &[u8])]) -> Result<Pipeline, Error> {
     let files: Files<'_> = files.iter().map(|(name, bytes)| ((*name).to_owned(), *bytes)).collect();
     let artifact = directory::read(&files, &Options::default())?;
-    let literals = artifact.info.chat_templates.into_iter().map(|(_, template)| template).collect();
-    let options = CompileOptions { template_literals: literals, ..CompileOptions::default() };
+    let template_literals = artifact.info.template_literals();
+    let options = CompileOptions { template_literals, ..CompileOptions::default() };
     Pipeline::compile(artifact.spec, &options)
 }
 
